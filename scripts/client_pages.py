@@ -11,8 +11,8 @@ import textwrap
 from pathlib import Path
 from typing import NamedTuple
 
-from outlive.client_config import registry
-from outlive.client_config.registry import CLIENTS, PROJECT, USER, Client, Machine
+from outlive.parts.clients import registry
+from outlive.parts.clients.registry import CLIENTS, PROJECT, USER, Client, Machine
 
 PAGES = Path(__file__).resolve().parent.parent / "docs" / "clients"
 # No variable is set that moves a client's file

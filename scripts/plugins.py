@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote, urlsplit
 
-from outlive.client_config import registry
-from outlive.client_config.registry import CLIENTS
+from outlive.parts.clients import registry
+from outlive.parts.clients.registry import CLIENTS
 
 CHECKOUT = Path(__file__).resolve().parent.parent
 COMMAND = "python scripts/plugins.py"

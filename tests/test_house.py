@@ -19,6 +19,7 @@ from typing import NamedTuple
 import pytest
 
 import outlive
+from outlive import parts
 from outlive import verbs as verbs_module
 from support.cli import Cli, Text, one_object
 from support.pages import CHECKOUT
@@ -27,7 +28,7 @@ from support.tiers import first
 
 SOURCE = Path(outlive.__file__).parent
 MODULES = sorted(SOURCE.rglob("*.py"))
-SCRIPTS = sorted((SOURCE / "web" / "static").rglob("*.js"))
+SCRIPTS = sorted((SOURCE / "parts" / "page" / "static").rglob("*.js"))
 NAMES = {
     ".".join(path.relative_to(SOURCE.parent).with_suffix("").parts).removesuffix(".__init__"): path for path in MODULES
 }
@@ -35,6 +36,7 @@ MAX_LINES = 450
 MAX_SCRIPT_LINES = 500
 MAX_FILES = 16  # of a folder; the verbs and the facts of the kernel are lists, each entry a file
 MAX_BLOCKS = 11  # `if TYPE_CHECKING:`, for what a server would keep before its first call, or TAB would load
+DECLARATION = (SOURCE / "parts", "__init__.py")  # of a part, which imports its code inside each method
 MAX_LATE = 63  # imports inside functions, each with its reason behind it; this number only goes down
 LISTS = {"verbs", "system"}
 # From the ground up. A room imports from itself and from what stands before it; rooms of one line not from each other.
@@ -42,8 +44,7 @@ FLOORS = (
     ("",),  # outlive/__init__.py
     ("limits",), ("errors",), ("core",), ("answers",), ("system",), ("policy", "matching"),
     ("config",), ("sandbox",), ("store",), ("render",), ("reports",), ("supervisor",),
-    ("launch", "hosts"), ("client_config",), ("jobs",), ("verbs",), ("cli", "mcp", "far"), ("web",),
-    ("demo", "__main__"),
+    ("launch", "hosts"), ("jobs",), ("part",), ("verbs",), ("cli", "mcp", "far"), ("parts",), ("demo", "__main__"),
 )  # fmt: skip
 FLOOR = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}
 # Guardian and supervisor are long-lived and many, and start within milliseconds: the ground floor only.
@@ -151,11 +152,35 @@ def _is_there(path: str, function: str) -> bool:
     return bool(body)
 
 
+THE_LIST = "outlive.parts"
+NEEDS = {part.name: part.needs for part in parts.every()}
+
+
+def part_in(target: str) -> str | None:
+    """Return the part that a module belongs to; None for what all parts may use."""
+    words = target.split(".")
+    return words[2] if len(words) > 2 and words[2] in NEEDS else None
+
+
+def part_of(one: Import) -> str:
+    return one.where.split("/")[1] if one.room == "parts" else ""
+
+
 VERB_PARTS = ("__init__", "spec", "envelope", "brief", "shared_args", "spelling")  # what verbs share
 VERBS = {f"outlive.verbs.{path.stem}" for path in (SOURCE / "verbs").glob("*.py") if path.stem not in VERB_PARTS}
 FORBIDDEN: dict[str, Callable[[Import, str | None], bool]] = {
     "imports only point down": lambda one, room: (
-        room is not None and room != one.room and FLOOR[room] >= FLOOR[one.room]
+        room is not None
+        and room != one.room
+        and FLOOR[room] >= FLOOR[one.room]
+        and one.target not in {"outlive.part", THE_LIST}
+        and one.room != "part"  # names what it adds to, for the types alone
+    ),
+    "the heart imports no part, but the one list of them": lambda one, room: (
+        room == "parts" and one.room != "parts" and one.target != THE_LIST
+    ),
+    "a part imports the heart, and the parts that it needs": lambda one, room: (
+        room == "parts" and part_in(one.target) not in {None, part_of(one), *NEEDS.get(part_of(one), ())}
     ),
     # A terminal's cursor is found in a fork that ends right after
     "what starts fast imports from the ground floor only": lambda one, room: (
@@ -172,9 +197,8 @@ FORBIDDEN: dict[str, Callable[[Import, str | None], bool]] = {
     # What two verbs share is in jobs/ or in one of the modules that declare no verb
     "no verb imports a verb": lambda one, room: one.room == "verbs" and one.target in VERBS,
     "jobs and verbs know nothing of the faces": lambda one, room: (
-        one.room in ("jobs", "verbs") and room in ("cli", "mcp", "web")
+        one.room in ("jobs", "verbs") and room in ("cli", "mcp")
     ),
-    "only the page imports the page": lambda one, room: room == "web" and one.room != "web",
 }
 
 
@@ -188,7 +212,7 @@ def test_jobs_are_looked_up_and_enumerated_in_one_place_which_keeps_the_wall() -
     broken = [
         f"{path.relative_to(SOURCE)}: {line.strip()}"
         for path in MODULES
-        if room_of(path) in ("jobs", "verbs", "cli", "mcp", "web")
+        if room_of(path) in ("jobs", "verbs", "cli", "mcp", "parts")
         and path != SOURCE / "jobs" / "lookup.py"
         and path.parent.name != "doctor"  # doctor looks at the root itself
         for line in path.read_text(encoding="utf-8").splitlines()
@@ -304,8 +328,8 @@ LOADS: dict[str, tuple[list[str], str, Callable[[str], bool]]] = {
     ),
     # Loading the SDK takes a second or more, and whoever starts a server connects at once
     "a server before it listens": (
-        ["-c", "import outlive.mcp.http.serve, outlive.web.program, outlive.mcp.job_environment"],
-        "outlive.mcp.http.serve",
+        ["-c", "import outlive.parts.http.serve, outlive.parts.page.program, outlive.mcp.job_environment"],
+        "outlive.parts.http.serve",
         under("mcp", "anyio", "pydantic", "starlette", "uvicorn"),
     ),
     "completion of a verb": (
@@ -315,9 +339,9 @@ LOADS: dict[str, tuple[list[str], str, Callable[[str], bool]]] = {
     ),
     # The view in a chat is for a client that shows it
     "a server": (
-        ["-c", "import outlive.mcp.stdio.serving, outlive.mcp.http.serve, outlive.mcp.http.app"],
+        ["-c", "import outlive.mcp.stdio.serving, outlive.parts.http.serve, outlive.parts.http.app"],
         "outlive.mcp.server",
-        under("outlive.web"),
+        under("outlive.parts.page"),
     ),
 }
 
@@ -351,7 +375,7 @@ def test_an_import_inside_a_function_is_rare_and_says_why() -> None:
         for function in ast.walk(_tree(path))
         if isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef))
         for node in ast.walk(function)
-        if isinstance(node, (ast.Import, ast.ImportFrom))
+        if isinstance(node, (ast.Import, ast.ImportFrom)) and (path.parent.parent, path.name) != DECLARATION
         for line in ("".join(lines[node.lineno - 1 : node.end_lineno]),)
     ]
     assert not [where for where, line in late if "#" not in line]
@@ -379,11 +403,14 @@ def test_a_call_loads_the_page_only_if_it_serves_it(verb: str, cli: Cli) -> None
     words = {"run": ("run", "true"), "serve": ("serve", "--help"), "mcp": ("mcp", "--help"), "ui": ("ui", "--help")}
     names, answer = loaded(*OUTLIVE[1:], *words.get(verb, (verb,)))
     assert answer.status == 0, answer
-    assert not set(filter(under("outlive.web", "starlette", "uvicorn"), names))
+    code = {f"outlive.parts.page.{path.stem}" for path in (SOURCE / "parts" / "page").glob("*.py")}
+    code -= {"outlive.parts.page.verbs", "outlive.parts.page.__init__"}
+    assert len(code) > 9
+    assert not set(filter(under(*code, "starlette", "uvicorn"), names))
 
 
 def test_the_page_is_small_and_nothing_in_it_was_changed_after_its_release() -> None:
-    static = SOURCE / "web" / "static"
+    static = SOURCE / "parts" / "page" / "static"
     files = [path for path in static.rglob("*") if path.is_file()]
     assert sum(path.stat().st_size for path in files) <= 700_000
     assert sum(path.stat().st_size for path in static.glob("*.js")) <= 110_000, "written by us"
@@ -399,7 +426,10 @@ def test_the_page_is_small_and_nothing_in_it_was_changed_after_its_release() -> 
 def test_no_text_becomes_markup_in_the_page() -> None:
     """The browser refuses it too (trusted types), and where it does not know these, this holds."""
     sinks = re.compile(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function|srcdoc|DOMParser")
-    ours = [*(SOURCE / "web" / "static").glob("*.js"), *(SOURCE / "web" / "static" / "chat").glob("*.js")]
+    ours = [
+        *(SOURCE / "parts" / "page" / "static").glob("*.js"),
+        *(SOURCE / "parts" / "page" / "static" / "chat").glob("*.js"),
+    ]
     assert ours and not [path.name for path in ours if sinks.search(path.read_text(encoding="utf-8"))]
 
 
@@ -434,7 +464,7 @@ def test_what_looks_into_a_sentence_is_seen(code: str, looks: bool) -> None:
 
 def test_no_face_looks_into_a_sentence() -> None:
     """An advice has a kind and facts (answers/advice.py): a sentence that is reworded changes no behaviour."""
-    rooms = ("answers", "verbs", "cli", "mcp", "web")
+    rooms = ("answers", "verbs", "cli", "mcp", "parts")
     assert not [
         f"{path.relative_to(SOURCE)}:{node.lineno}: {ast.unparse(node)}"
         for path in MODULES
@@ -446,7 +476,7 @@ def test_no_face_looks_into_a_sentence() -> None:
 
 # Where a name is looked up for what is not run by outlive itself: the wrapper of a job, what a client
 # would find, the shell of a job on another machine
-LOOKED_UP = {"jobs/command.py", "client_config/discover.py", "far/starting.py"}
+LOOKED_UP = {"jobs/command.py", "parts/clients/discover.py", "far/starting.py"}
 STARTERS = {
     *(f"subprocess.{name}" for name in ("run", "Popen", "call", "check_call", "check_output", "getoutput")),
     *(

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from outlive import config
-from outlive.jobs import doctor
+from outlive.parts.doctor import checks
 from support import pair, schema
 from support.cli import Cli, answer_of, configured
 from support.wait import until
@@ -38,7 +38,7 @@ def _at_once(cli: Cli, *calls: tuple[list[str], dict[str, str | None]]) -> list[
 def test_a_sound_place_is_healthy_and_every_check_is_told_once(cli: Cli, root: Path) -> None:
     answer = cli.ok("doctor")
     assert answer["healthy"] is True
-    assert [check["name"] for check in answer["checks"]] == list(doctor.CHECKS)
+    assert [check["name"] for check in answer["checks"]] == [*checks.every()]
     found = _checks(answer)
     assert found["root"]["details"] == {"path": str(root), "source": "OUTLIVE_ROOT"}
     kernel = found["kernel"]["details"]
@@ -164,7 +164,7 @@ CHANGED = """
 import sys, time
 import outlive
 outlive.__version__ = sys.argv.pop(1)
-from outlive.jobs.doctor import processes
+from outlive.parts.doctor import processes
 changed = time.time() - float(sys.argv.pop(1))
 processes.code_changed_at = lambda package: changed
 from outlive.__main__ import main
@@ -228,7 +228,7 @@ def test_what_the_kernel_does_not_have_is_told_with_what_it_costs(cli: Cli) -> N
 
 KILLED = """
 import os, signal, sys
-from outlive.jobs.doctor import kernel
+from outlive.parts.doctor import kernel
 kernel._TRIES["fifo"] = lambda path: os.kill(os.getpid(), signal.SIGKILL)
 from outlive.__main__ import main
 sys.exit(main())

@@ -17,12 +17,12 @@ import pytest
 from ruamel.yaml import YAML
 
 from outlive import limits
-from outlive.client_config import edit as change_module
-from outlive.client_config import registry
-from outlive.client_config.discover import own_words, survey
-from outlive.client_config.registry import CLIENTS, Machine
-from outlive.client_config.safe_file import ConfigFile
 from outlive.errors import OutliveError
+from outlive.parts.clients import edit as change_module
+from outlive.parts.clients import registry
+from outlive.parts.clients.discover import own_words, survey
+from outlive.parts.clients.registry import CLIENTS, Machine
+from outlive.system.safe_file import ConfigFile
 from support.cli import Cli, environment
 from support.preloaded import OUTLIVE
 from support.tiers import only

@@ -11,8 +11,8 @@ import pytest
 from ruamel.yaml import YAML
 
 from outlive import limits
-from outlive.client_config import registry
-from outlive.client_config.registry import CLIENTS, Machine
+from outlive.parts.clients import registry
+from outlive.parts.clients.registry import CLIENTS, Machine
 from support.cli import Cli
 from support.tiers import only
 

@@ -13,9 +13,9 @@ import pytest
 
 from clients import launch, script
 from clients.row import Host
-from outlive.client_config import registry
-from outlive.client_config.edit import parsed
-from outlive.client_config.registry import CLIENTS, USER, Machine
+from outlive.parts.clients import registry
+from outlive.parts.clients.edit import parsed
+from outlive.parts.clients.registry import CLIENTS, USER, Machine
 from support import pages
 from support.cli import environment
 from support.pages import CHECKOUT

@@ -13,8 +13,8 @@ import pytest
 from clients.row import measured, ran_with_clients
 from clients.script import SCRIPTS
 from outlive import config
-from outlive.client_config.registry import CLIENTS
 from outlive.mcp.tools import listing
+from outlive.parts.clients.registry import CLIENTS
 from support.codex_schema import normalised
 
 pytestmark = pytest.mark.slow

@@ -31,15 +31,15 @@ from outlive.config import Config
 from outlive.launch import fork_server_client
 from outlive.mcp import server as outlive_server
 from outlive.mcp.caller import Caller
-from outlive.mcp.http import app
-from outlive.mcp.http.allowed_hosts import AllowedHosts
-from outlive.mcp.http.connections import Connection
-from outlive.mcp.http.serving import by_token
 from outlive.mcp.job_environment import JobEnvironment
 from outlive.mcp.tools.call import Calls, Tools
 from outlive.mcp.tools.offer import EXEC, PROCESS
+from outlive.parts.http import app
+from outlive.parts.http.allowed_hosts import AllowedHosts
+from outlive.parts.http.connections import Connection
+from outlive.parts.http.serving import by_token
+from outlive.parts.http.tokens import EVERYTHING, Tokens
 from outlive.store.root import Store
-from outlive.store.tokens import EVERYTHING, Tokens
 
 HOST = "127.0.0.1"
 LOCAL_HOSTS = ("localhost", HOST, "[::1]")

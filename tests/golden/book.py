@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from golden.masks import Masks, paths
-from outlive.verbs import VERBS
+from outlive.verbs import names
 from support.cli import Cli, one_object
 from support.mcp_client import McpSession
 from support.pair import until_free
@@ -69,7 +69,7 @@ class Book:
         return "\n".join(self._pages)
 
     def _one(self, *words: str, form: tuple[str, ...], **how: Any) -> dict[str, Any]:
-        count = 2 if " ".join(words[:2]) in VERBS else 1
+        count = 2 if " ".join(words[:2]) in names() else 1
         words = (*words[:count], *form, *words[count:])
         printed = self.cli.text(*words, **how)
         answer: dict[str, Any] = {}

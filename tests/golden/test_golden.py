@@ -10,7 +10,7 @@ import pytest
 
 from golden import stories
 from golden.book import Book
-from outlive.verbs import COMMAND_LINE_ONLY, VERBS, load
+from outlive.verbs import load, names, offered
 from support.cli import Cli
 from support.mcp_client import McpSession
 
@@ -47,7 +47,7 @@ def test_the_tools_answer_as_before(
 
 def test_every_verb_and_every_action_has_a_page() -> None:
     pages = "\n".join(path.read_text(encoding="utf-8") for path in KEPT.glob("*.txt"))
-    assert not [verb for verb in VERBS if load(verb).cli and f"=== $ outlive {verb}" not in pages], "make generated"
+    assert not [verb for verb in names() if load(verb).cli and f"=== $ outlive {verb}" not in pages], "make generated"
     actions = {"run": "spawn", "host list": "hosts"}
-    for verb in VERBS.keys() - COMMAND_LINE_ONLY:
+    for verb in offered():
         assert f'"action": "{actions.get(verb, verb.replace(" ", "_"))}"' in pages, "make generated"

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from mcp.client.extension import advertise
 
-from outlive.mcp.apps import declaration
+from outlive.parts.page.chat import declaration
 from support.cli import Cli
 from support.commands import GATE
 from support.mcp_client import McpSession, RawMcp

@@ -216,7 +216,7 @@ def test_the_first_start_that_succeeds_makes_a_token_that_no_log_shows(serve: Se
 def test_servers_that_start_at_once_over_an_empty_root_make_one_token(serve: Serve, cli: Cli) -> None:
     """Each comes to the point where it saw that there is none before any of them goes on."""
     gate = (
-        "import os, time; from outlive.store.tokens import Tokens; add = Tokens.add; "
+        "import os, time; from outlive.parts.http.tokens import Tokens; add = Tokens.add; "
         "Tokens.add = lambda self, name: (os.mkdir(f'{self._store.path}/met-{os.getpid()}'), "
         "[time.sleep(0.01) for _ in iter(lambda: sum(n.startswith('met-') for n in os.listdir(self._store.path)) == 2, True)], "
         "add(self, name))[-1]"

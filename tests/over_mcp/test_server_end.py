@@ -24,7 +24,7 @@ def test_a_signal_ends_a_server_over_http_and_deletes_its_socket(number: int, cl
 
 
 IN_THE_LOOP = """import asyncio, os
-from outlive.mcp.http import serving
+from outlive.parts.http import serving
 real = serving._until_stopped
 async def late(*args):
     asyncio.get_running_loop().call_soon(os.kill, os.getpid(), 15)
@@ -42,7 +42,7 @@ def test_a_signal_that_comes_before_uvicorn_waits_for_it_ends_a_server_over_http
 
 def test_sigterm_before_a_server_over_http_listens_deletes_its_socket_too(cli: Cli, place: Path) -> None:
     path = place / "socket"
-    early = "from outlive.mcp.http import greeting; import os; greeting.greet = lambda *_: os.kill(os.getpid(), 15)"
+    early = "from outlive.parts.http import greeting; import os; greeting.greet = lambda *_: os.kill(os.getpid(), 15)"
     served = Served(cli, place / "serve.log", "--socket", str(path), patch=early)
     with contextlib.ExitStack() as stack:
         with pytest.raises(AssertionError, match="ended with -15"):

@@ -14,16 +14,18 @@ from mcp.client.extension import advertise
 
 from outlive import config, limits
 from outlive.core.records import CONTROL, READ
-from outlive.mcp.apps import declaration
 from outlive.mcp.shown import ANSWER
 from outlive.mcp.tools import listing
 from outlive.mcp.tools.offer import process_verbs
+from outlive.parts.page.chat import declaration
 from support.mcp_client import McpSession
 from support.serve import HttpSession, Served
 from support.tiers import MODERN_FIRST
 from support.wait import until
 
-SHOWS_VIEWS = advertise(declaration.EXTENSION, {"mimeTypes": [declaration.MIME_TYPE]})
+SETTINGS: dict[str, Any] = {"mimeTypes": [declaration.MIME_TYPE]}
+SHOWS_VIEWS = advertise(declaration.EXTENSION, SETTINGS)
+OF_VIEWS = listing.Audience(capabilities={"extensions": {declaration.EXTENSION: SETTINGS}})
 
 
 @pytest.fixture(scope="module")
@@ -187,12 +189,12 @@ def test_a_view_finds_its_job_where_the_model_gets_text_alone(mcp_connect: Calla
 
 
 def test_a_server_without_the_tool_process_has_no_view() -> None:
-    (tool,) = listing.tools(("exec",), config.load({}), listing.Audience(view=True))
+    (tool,) = listing.tools(("exec",), config.load({}), OF_VIEWS)
     assert tool == listing.tools(("exec",), config.load({}))[0]
 
 
 def test_the_tools_of_the_view_are_few_bytes() -> None:
-    found = listing.tools(("exec", "process"), config.load({}), listing.Audience(view=True))
+    found = listing.tools(("exec", "process"), config.load({}), OF_VIEWS)
     assert dumped(found) == listing.tools(("exec", "process"), config.load({}))
     assert len(json.dumps([tool for tool in found if tool["name"] in declaration.TOOLS])) < 1_000
     assert limits.MCP_CALL_MS >= 25_000, "a long poll of the view is answered in time"

@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from outlive.web import bundle
+from outlive.parts.page import bundle
 
 MODULES = {
     "first.js": 'import { twice as double, Box } from "./lib/numbers.js";\nconst late = await_it();\n'

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from outlive.client_config.patience import longest_call_ms
+from outlive.parts.clients.patience import longest_call_ms
 
 CODEX = """
 [mcp_servers.other]

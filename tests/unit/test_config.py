@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from outlive import config
-from outlive.client_config import discover, registry
 from outlive.config import KEYS, Config
 from outlive.core import base_directories
 from outlive.core.bounds import Bounds
 from outlive.errors import OutliveError
+from outlive.parts.clients import discover, registry
 from outlive.store import root
 
 

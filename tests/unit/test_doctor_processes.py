@@ -8,7 +8,8 @@ import sys
 import time
 from pathlib import Path
 
-from outlive.jobs.doctor import processes
+from outlive.parts import our_processes
+from outlive.parts.doctor import processes
 from outlive.system import process
 
 
@@ -23,7 +24,7 @@ def test_a_server_is_known_by_its_command_line() -> None:
         ("", False),
     ]
     for line, known in rows:
-        assert processes._is_server(os.fsencode(line).split()) is known
+        assert our_processes.is_server(os.fsencode(line).split()) is known
 
 
 def test_an_update_is_a_change_of_code_and_no_bytecode(tmp_path: Path) -> None:
@@ -40,14 +41,14 @@ def test_an_update_is_a_change_of_code_and_no_bytecode(tmp_path: Path) -> None:
 def test_this_process_runs_since_a_time_in_the_past() -> None:
     started = process.start_time(os.getpid())
     assert started is not None
-    assert 0 < time.time() - processes._wall_clock(started) < 86_400
+    assert 0 < time.time() - our_processes.wall_clock(started) < 86_400
     assert processes._is_of_this_installation([os.fsencode(sys.executable)])
 
 
 OF_NOBODY = """
 from pathlib import Path
-from outlive.jobs.doctor import resources
-from outlive.jobs.doctor.finding import Place
+from outlive.parts.doctor import resources
+from outlive.parts.finding import Place
 from outlive.system import prctl
 assert prctl.become_subreaper()  # and reaps nothing but what it waits for
 resources._REAPED_S = 0.1

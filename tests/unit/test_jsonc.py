@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from outlive.client_config.jsonc import Document, Misfit, Unreadable
+from outlive.parts.clients.jsonc import Document, Misfit, Unreadable
 
 ENTRY = {"command": "/bin/outlive", "args": ["mcp"]}
 PATH = ("mcpServers", "outlive")

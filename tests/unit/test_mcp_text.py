@@ -9,7 +9,7 @@ import pytest
 
 from outlive.mcp.tools.text.answers import render
 from outlive.render.head_and_tail import omitted
-from outlive.verbs import VERBS
+from outlive.verbs import names
 
 ID = "01JD0000000000000000ABCDEF"
 
@@ -373,7 +373,7 @@ def test_a_screen_is_its_lines_and_one_line_about_the_cursor() -> None:
 def test_no_type_needs_more_than_the_least() -> None:
     """A field that may be absent or null never breaks the sentence."""
     absent: dict[str, Any] = dict.fromkeys(("output", "truncated", "hint", "jobs", "fired"))
-    for type_ in (name.replace(" ", "_") for name in VERBS):
+    for type_ in (name.replace(" ", "_") for name in names()):
         assert said(type_)
         assert said(type_, state="running", **absent)
 

@@ -14,7 +14,7 @@ import pytest
 import outlive
 from outlive.core import quoted
 
-DOM = Path(outlive.__file__).parent / "web" / "static" / "dom.js"
+DOM = Path(outlive.__file__).parent / "parts" / "page" / "static" / "dom.js"
 SEQUENCES = ["⚠️", "⚠️️", "a️", "⠀️", "️", "❤️‍🔥", "⚡️ x", "\U0001d159️", "\n️", "é️"]
 SCRIPT = """
 import { name } from %s;

@@ -19,7 +19,7 @@ from outlive.core.record import ABSENT, Record
 from outlive.core.rights import Rights
 from outlive.hosts.slurm.record import SlurmRecord
 from outlive.hosts.ssh.connecting import words
-from outlive.store.tokens import Token
+from outlive.parts.http.tokens import Token
 from outlive.supervisor.request import Request
 
 SOURCE = Path(outlive.__file__).parent

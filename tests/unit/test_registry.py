@@ -6,8 +6,8 @@ import json
 import shlex
 from typing import Any
 
-from outlive.client_config import registry
-from outlive.client_config.registry import CLIENTS, Machine
+from outlive.parts.clients import registry
+from outlive.parts.clients.registry import CLIENTS, Machine
 
 HERE = Machine("/home/me", {}, "/project")
 

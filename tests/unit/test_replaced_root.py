@@ -10,8 +10,8 @@ import pytest
 
 from outlive.mcp.caller import Caller
 from outlive.mcp.tools.call import Calls
+from outlive.parts.http.tokens import Tokens
 from outlive.store.root import Store
-from outlive.store.tokens import Tokens
 
 CALLER = Caller("tests", "tests", "tests")
 

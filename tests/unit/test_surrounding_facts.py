@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from outlive.jobs.doctor import root as root_checks
-from outlive.jobs.doctor import systemd as systemd_checks
-from outlive.jobs.doctor.finding import FAIL, OK, WARN, Place
+from outlive.parts.doctor import root as root_checks
+from outlive.parts.doctor import systemd as systemd_checks
+from outlive.parts.finding import FAIL, OK, WARN, Place
 from outlive.store.root import Store
 from outlive.system import cgroup, mounts, systemd
 

@@ -6,8 +6,8 @@ import tomllib
 
 import pytest
 
-from outlive.client_config.jsonc import Misfit, Unreadable
-from outlive.client_config.toml import Document
+from outlive.parts.clients.jsonc import Misfit, Unreadable
+from outlive.parts.clients.toml import Document
 
 ENTRY = {"command": "/bin/outlive", "args": ["mcp"], "env": {"OUTLIVE_ROOT": "/jobs"}}
 PATH = ("mcp_servers", "outlive")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from outlive.web.views.beside_output import facts
+from outlive.parts.page.views.beside_output import facts
 
 AT = "2026-01-02T03:04:05.678Z"
 # state, reason → whether it ran

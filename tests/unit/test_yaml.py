@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from outlive.client_config.jsonc import Misfit, Unreadable
-from outlive.client_config.yaml import Document
+from outlive.parts.clients.jsonc import Misfit, Unreadable
+from outlive.parts.clients.yaml import Document
 
 ENTRY = {"name": "outlive", "cmd": "/x/outlive", "args": ["mcp", "--isolate"], "envs": {"A": "yes: no"}, "timeout": 300}
 PATH = ("extensions", "outlive")

@@ -21,8 +21,8 @@ import pytest
 
 from outlive.jobs import definition
 from outlive.mcp.caller import Caller
-from outlive.web import keyboards
-from outlive.web.views.rows import LOST, ROW_BYTES
+from outlive.parts.page import keyboards
+from outlive.parts.page.views.rows import LOST, ROW_BYTES
 from support import http, pair
 from support.calls import calls_of
 from support.cli import Cli

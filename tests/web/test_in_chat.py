@@ -10,7 +10,7 @@ import pytest
 from mcp.client.extension import advertise
 
 from conformance import npm
-from outlive.mcp.apps import declaration
+from outlive.parts.page.chat import declaration
 from support.app_host import AppHost
 from support.chromium import IS_FIREFOX, Tab
 from support.hostile import HOSTILE

@@ -15,10 +15,10 @@ import pytest
 from cryptography.exceptions import InvalidTag
 
 from outlive.errors import OutliveError
+from outlive.parts.page import program
+from outlive.parts.page.sealing import Numbers
+from outlive.parts.page.sessions import LINK_S, Foreign, LinkKind, Sessions
 from outlive.system import ports
-from outlive.web import program
-from outlive.web.sealing import Numbers
-from outlive.web.sessions import LINK_S, Foreign, LinkKind, Sessions
 from support import http
 from support.cli import Cli, configured
 from support.serve import Served

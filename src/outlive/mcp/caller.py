@@ -26,6 +26,8 @@ _SESSION_MEMBERS = ("sessionId", "threadId")  # of the _meta of each call, which
 # As in a shell of Codex: with it `codex queue` reaches the session
 _THREAD_VARIABLE = "CODEX_THREAD_ID"
 _THREAD = re.compile(r"[0-9A-Za-z-]{1,64}")
+# In the `state` of the scope of a request over HTTP: what says when its answer has been written
+DELIVERY = "delivery"
 _NAME_CHARS = 40
 _MARK_CHARS = 6
 

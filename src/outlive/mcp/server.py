@@ -7,8 +7,9 @@ from __future__ import annotations
 import json
 import sys
 import traceback
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
+from pkgutil import resolve_name
 
 import anyio
 from anyio.abc import TaskGroup
@@ -18,6 +19,7 @@ from mcp.server.context import HandlerResult
 from mcp.server.lowlevel import NotificationOptions, Server
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
+from outlive import parts
 from outlive.answers import advice
 from outlive.answers.permission import is_pending
 from outlive.config import Config
@@ -27,10 +29,8 @@ from outlive.errors import OutliveError
 from outlive.jobs import lookup, notices
 from outlive.jobs.context import Context
 from outlive.mcp import private_parts, shown, threads
-from outlive.mcp.apps import declaration as apps
-from outlive.mcp.apps.handlers import ViewRequests
-from outlive.mcp.caller import Caller, CallerOf, Request, client_of, on_stdio
-from outlive.mcp.http import delivery
+from outlive.mcp.caller import DELIVERY, Caller, CallerOf, Request, client_of, on_stdio
+from outlive.mcp.extension import Extension
 from outlive.mcp.introduction import DAY_MS, TOOLS_CACHE, Introduction
 from outlive.mcp.json_safe import encodable_members
 from outlive.mcp.masks.secrets import masked_answer
@@ -58,11 +58,11 @@ class Handlers:
     def __init__(
         self,
         calls: Calls,
-        config: Config,
         caller_of: CallerOf,
         channel: Channel | None,
         tasks: Tasks,
         results: Results,
+        extensions: Sequence[Extension],
         *,
         workdir_required: bool,
     ) -> None:
@@ -72,8 +72,7 @@ class Handlers:
         self._caller_of = caller_of
         self._channel = channel
         self._tasks = tasks
-        self._config = config
-        self.view = ViewRequests(calls)
+        self._extensions = extensions
 
     async def list_tools(self, ctx: Request, _params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
         rights = self._caller_of(ctx).rights
@@ -81,14 +80,15 @@ class Handlers:
             output_schema=shown.has_output_schema(client_of(ctx), self._results.answers),
             level=rights.level,
             limited=("sandbox",) if rights.sandbox is not None else (),
-            view=shows_views(ctx),
+            capabilities=capabilities_of(ctx),
             workdir_required=self._workdir_required,
         )
-        return types.ListToolsResult(tools=tool_list(self._calls.tools.offers, self._config, audience))
+        return types.ListToolsResult(tools=tool_list(self._calls.tools.offers, self._calls.config, audience))
 
     async def call_tool(self, ctx: Request, params: types.CallToolRequestParams) -> HandlerResult:
-        if params.name in apps.TOOLS and PROCESS in self._calls.tools.offers:
-            return await self.view.call(params, self._caller_of(ctx))
+        for extension in self._extensions:
+            if params.name in extension.tools:
+                return await extension.call(params, self._caller_of(ctx))
         if params.name not in self._calls.tools.offers:
             known = ", ".join(sorted(self._calls.tools.offers))
             raise MCPError(types.INVALID_PARAMS, f"Unknown tool: {params.name}. Tools: {known}.")
@@ -114,7 +114,7 @@ class Handlers:
         if self._channel is not None:
             self._channel.answered(ctx, caller, answer)
         detail = self._calls.tools.detail(params.arguments or {})
-        made = partial(self._results.of, answer, client_of(ctx), detail=detail, view=shows_views(ctx))
+        made = partial(self._results.of, answer, client_of(ctx), detail=detail, capabilities=capabilities_of(ctx))
         try:
             few = sum(len(value) for value in answer.values() if isinstance(value, str)) < _LARGE_CHARS
             result = made() if few else await threads.run(partial(in_turn, made), caller=caller.owner)
@@ -135,7 +135,7 @@ class Handlers:
         elif ctx.request is None and ctx.request_id is not None:
             self._calls.when_sent(ctx.request_id, sent)
         elif ctx.request is not None:
-            delivery.when_over(ctx.request.scope, ctx.request_id, sent)
+            ctx.request.scope["state"][DELIVERY].when_over(ctx.request_id, sent)
 
     async def _answer_or_wait(
         self, ctx: Request, params: types.CallToolRequestParams, caller: Caller
@@ -197,7 +197,11 @@ class Handlers:
 
     def _asks(self, ctx: Request) -> Callable[[Context, Definition], bool] | None:
         """Return what asks the user of the client about a job; None if the client shows no forms."""
-        if not self._config.has("policy") or not task_requests.can_ask(ctx) or not self._caller_of(ctx).rights.approves:
+        if (
+            not self._calls.config.has("policy")
+            or not task_requests.can_ask(ctx)
+            or not self._caller_of(ctx).rights.approves
+        ):
             return None
         if not elicitation.has_user():
             return None
@@ -267,9 +271,15 @@ class OutliveServer(Server[TaskGroup]):
         return types.ServerCapabilities.model_validate(self.declared)
 
 
-def shows_views(ctx: Request) -> bool:
+def capabilities_of(ctx: Request) -> dict[str, object]:
+    """Return the capabilities of the client that parts know."""
     capabilities = ctx.session.client_capabilities
-    return capabilities is not None and apps.is_declared({"extensions": capabilities.extensions})
+    return {} if capabilities is None else {"extensions": capabilities.extensions}
+
+
+def _is_read(capabilities: Mapping[str, object]) -> bool:
+    """Return whether a client with these capabilities reads the object of an answer in `_meta`."""
+    return any(part.reads_object(capabilities) for part in parts.every())
 
 
 class Results:
@@ -281,11 +291,16 @@ class Results:
         self.answers = answers
 
     def of(
-        self, answer: Mapping[str, object], client: str | None, *, detail: str = BRIEF, view: bool = False
+        self,
+        answer: Mapping[str, object],
+        client: str | None,
+        *,
+        detail: str = BRIEF,
+        capabilities: Mapping[str, object] = {},
     ) -> types.CallToolResult:
         """Return the result for the client of this name. The text says the same in both sizes, unless it is all that is
-        sent: then the text of a full answer has its members too, and a program finds the object in `_meta`. `view`: the
-        client shows views."""
+        sent: then the text of a full answer has its members too, and a program finds the object in `_meta`.
+        `capabilities`: of the client."""
         process = PROCESS in self._calls.tools.offers
         safe = masked_answer(encodable_members(answer), self._calls.secrets.masker(answer))
         if not process:
@@ -307,7 +322,7 @@ class Results:
             content=[types.TextContent(text=words)],
             structured_content=None if alone else sized,
             is_error=not safe["ok"],
-            _meta={shown.ANSWER: sized} if alone and (view or shown.in_meta(client)) else None,
+            _meta={shown.ANSWER: sized} if alone and (shown.in_meta(client) or _is_read(capabilities)) else None,
         )
 
 
@@ -329,11 +344,12 @@ def build(
     """Return the server, ready to run over any transport. `caller_of` tells the caller of a request. `channel` adds
     `notifications/claude/channel`. `workdir_required`: each job has to say where it runs. `answers`: what answers are
     sent as (shown.py); None leaves it to the name of the client."""
+    extensions: list[Extension] = [resolve_name(part.extension)(calls) for part in parts.every() if part.extension]
     told, results = Channel(calls) if channel else None, Results(calls, answers)
     subscriptions = subscriptions_module.Subscriptions(calls, caller_of)
     tasks = Tasks(calls, results.of, caller_of, subscriptions)
-    handlers = Handlers(calls, config, caller_of, told, tasks, results, workdir_required=workdir_required)
-    resources = Resources(calls, caller_of, lambda: handlers.view.document() if calls.tools.process else None)
+    handlers = Handlers(calls, caller_of, told, tasks, results, extensions, workdir_required=workdir_required)
+    resources = Resources(calls, caller_of, extensions)
     about = Introduction(calls.tools.offers, channel=channel, workdir_required=workdir_required)
     server = OutliveServer(
         about.server["name"],

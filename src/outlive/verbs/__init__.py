@@ -5,13 +5,15 @@ apart from its function (`declarations`)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pkgutil import resolve_name
 
+from outlive import parts
 from outlive.answers import Field
 from outlive.verbs.spec import Verb
 
-# Name as typed → the module of its declaration, which has the same name in capitals. The order is that of `--help`, of its groups too.
+# Name as typed → the module of its declaration, which has the same name in capitals. The order is that of
+# `--help`, of its groups too. Those of parts are declared there.
 VERBS = {
     "run": "declarations.starting",
     "create": "declarations.starting",
@@ -30,7 +32,6 @@ VERBS = {
     "paste": "declarations.writing",
     "resize": "declarations.writing",
     "attach": "programs",
-    "ui": "programs",
     "kill": "declarations.ending",
     "list": "declarations.listing",
     "tag set": "declarations.listing",
@@ -41,14 +42,7 @@ VERBS = {
     "gc": "declarations.ending",
     "help": "declarations.administration",
     "notices": "notices",
-    "hook": "programs",
-    "install": "install",
-    "uninstall": "install",
     "mcp": "programs",
-    "serve": "programs",
-    "token add": "tokens",
-    "token list": "tokens",
-    "token revoke": "tokens",
     "audit": "audit",
     "inbox": "inbox",
     "top": "programs",
@@ -62,30 +56,39 @@ VERBS = {
     "host setup": "host",
     "completion": "programs",
     "schema": "schema",
-    "doctor": "doctor",
     "demo": "programs",
 }
-# These are not offered over MCP, whose list of tools is made without loading them
-COMMAND_LINE_ONLY = frozenset(name for name, module in VERBS.items() if not module.startswith("declarations."))
 ALIASES = {"exec": "run", "spawn": "run"}
 _NAMES = {"hosts": "host list"}  # type → name, where they differ
 _FIELDS: dict[str, Mapping[str, Field]] = {}  # what `fields_of` has returned: a server asks four times a call
 
 
 def names() -> list[str]:
-    return [*VERBS]  # not list(): loading `verbs.list` sets that name in this package
+    return [*VERBS, *parts.verbs()]  # not list(): loading `verbs.list` sets that name in this package
+
+
+def offered() -> list[str]:
+    """Return the verbs that a server offers too, without loading any."""
+    return [name for name, module in VERBS.items() if module.startswith("declarations.")]
 
 
 def canonical(name: str) -> str | None:
     """Return the verb that `name` means, or None. Hyphens, underscores and one space are the same."""
-    wanted = ALIASES.get(name, name)
-    flat = wanted.replace("_", " ").replace("-", " ")
-    return next((known for known in VERBS if known.replace("-", " ") == flat), None)
+    flat = ALIASES.get(name, name).replace("_", " ").replace("-", " ")
+
+    def meant(known: Iterable[str]) -> str | None:
+        return next((one for one in known if one.replace("-", " ") == flat), None)
+
+    return meant(VERBS) or meant(parts.verbs())
 
 
 def load(name: str) -> Verb:
     """Return the declaration of a verb, by its canonical name."""
-    verb: Verb = resolve_name(f"outlive.verbs.{VERBS[name]}:{name.upper().replace(' ', '_').replace('-', '_')}")
+    module = VERBS.get(name)
+    place = (
+        f"outlive.verbs.{module}:{name.upper().replace(' ', '_').replace('-', '_')}" if module else parts.verbs()[name]
+    )
+    verb: Verb = resolve_name(place)
     return verb
 
 

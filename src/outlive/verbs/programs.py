@@ -1,8 +1,6 @@
 """Verbs that take over the process: `program` and `follow` name what does it."""
 
-from outlive import limits
-from outlive.answers.administration import Ui
-from outlive.verbs.spec import ANSWERS, BOOL, INT, JOB, PATH, STR, STRS, TOOLS, Arg, Verb
+from outlive.verbs.spec import ANSWERS, BOOL, JOB, STR, STRS, TOOLS, Arg, Verb
 
 ATTACH = Verb(
     "attach",
@@ -15,32 +13,6 @@ ATTACH = Verb(
     "the keyboard, and Ctrl-] k takes it. What a "
     "program reads with echo off, such as a password, is not stored anywhere. Of a job that waits for approval, with or "
     "without a terminal, attach shows the command and takes your answer.",
-)
-UI = Verb(
-    "ui",
-    "Show the jobs on a page in the browser: watch, search, type, kill, approve.",
-    group="Read and wait",
-    program="outlive.web.program:main",
-    args=(
-        Arg("no_open", BOOL, "Open no browser: print one object with the one-time link as `url`.", default=False),
-        Arg("port", INT, "Port of this machine's loopback addresses to listen on (default: a free one, new each time).",
-            minimum=0, maximum=65_535),
-    ),
-    result=Ui,
-    detail="The page is served on this machine only, until ^C; jobs go on. The link opens it once, within ten minutes; from then "
-    "on the browser is known until the server ends. If a page of this root is served already, a new link to it is made.",
-)  # fmt: skip
-HOOK = Verb(
-    "hook",
-    "Answer a hook of an agent host with what happened to its session's jobs.",
-    group="Tell agents",
-    program="outlive.cli.hook:main",
-    args=(
-        Arg("host", STR, "The host that calls.", required=True, cli="HOST", choices=("claude-code", "codex", "gemini")),
-    ),
-    detail="The host writes what happens to it on stdin, as JSON; the answer is JSON in the host's own form, or nothing. The "
-    "notices are added to the conversation; at a stop the agent goes on with them. The exit status is always 0: "
-    "a hook that fails would hold up the host.",
 )
 MCP = Verb(
     "mcp",
@@ -68,35 +40,6 @@ MCP = Verb(
     ),
     detail="Jobs outlive the server: they go on when the client closes it.",
 )
-SERVE = Verb(
-    "serve",
-    "Serve MCP over HTTP, to clients that have a token.",
-    group="Serve",
-    program="outlive.mcp.http.serve:main",
-    args=(
-        Arg("host", STR, "Address to listen on (default: 127.0.0.1). Any address but this machine's own needs --certfile "
-            "or --plaintext.", metavar="ADDRESS"),
-        Arg("port", INT, f"Port to listen on (default: {limits.SERVE_PORT}); 0 takes a free one and prints it.", minimum=0,
-            maximum=65_535),
-        Arg("socket", STR, "Listen on a Unix socket (mode 0600) instead of a port.", metavar="PATH"),
-        Arg("certfile", PATH, "Serve HTTPS with this certificate (PEM, with its chain)."),
-        Arg("keyfile", PATH, "Private key of the certificate, if it is in a file of its own."),
-        Arg("plaintext", BOOL, "Listen on other addresses without TLS. Everyone on the network can then read every token: "
-            "only for a network that encrypts, or behind a proxy on another machine.", default=False),
-        Arg("allow_host", STRS, "Name under which clients address this server, besides localhost and the address itself. "
-            "NAME:PORT allows that port only.", default=(), metavar="NAME"),
-        Arg("prefix", STR, "Beginning of the URL path that a reverse proxy removes, such as /outlive.", default="",
-            metavar="PATH"),
-        Arg("workdir", PATH, "Directory for jobs that name none. Without it every job has to name one.", metavar="DIR"),
-        TOOLS,
-        ANSWERS,
-        Arg("stateless", BOOL, "Keep no sessions for clients of protocols before 2026-07-28. Several servers over one root "
-            "can then share these clients, but the clients cannot subscribe to resources.", default=False),
-    ),
-    detail="Streamable HTTP is served at /mcp, SSE at /sse, the page of `outlive ui` at /ui. Every request needs a token, as `Authorization: Bearer TOKEN`. "
-    "The first start makes the first token; `outlive token add NAME` makes more. Jobs outlive the server.\n\n"
-    "With -v each request is logged on stderr, without its token.",
-)  # fmt: skip
 TOP = Verb(
     "top",
     "Show the jobs on one screen, with keys: open, follow, answer, kill, filter.",

@@ -6,9 +6,9 @@ import os
 from collections.abc import Mapping
 
 from outlive.cli.completion.scripts import SCRIPTS
-from outlive.client_config.safe_file import ConfigFile
 from outlive.core.base_directories import base_directory
 from outlive.errors import invalid
+from outlive.system.safe_file import ConfigFile
 
 _ZSH = "Add this to ~/.zshrc, before compinit: fpath=({} $fpath)"
 _BASH = "A new shell completes, where the package bash-completion is installed."

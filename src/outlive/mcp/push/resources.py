@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple
 
@@ -13,8 +13,8 @@ from mcp import MCPError, types
 from outlive import limits
 from outlive.core.members import entries_of, text_of
 from outlive.errors import OutliveError
-from outlive.mcp.apps.declaration import VIEW_URI
 from outlive.mcp.caller import CallerOf, Request
+from outlive.mcp.extension import Extension
 from outlive.mcp.json_safe import encodable_members
 from outlive.mcp.masks.secrets import COUNT, masked_answer
 from outlive.mcp.tools.call import Calls
@@ -88,11 +88,10 @@ def refusing(uri: str) -> Iterator[None]:
 class Resources:
     """The handlers of the resource requests."""
 
-    def __init__(self, calls: Calls, caller_of: CallerOf, view: Callable[[], types.ReadResourceResult | None]) -> None:
-        """`view` returns the document that clients show as the view of a job; None if there is none."""
+    def __init__(self, calls: Calls, caller_of: CallerOf, extensions: Sequence[Extension]) -> None:
         self._calls = calls
         self._caller_of = caller_of
-        self._view = view
+        self._extensions = extensions
 
     async def templates(
         self, _ctx: Request, _params: types.PaginatedRequestParams | None
@@ -106,9 +105,10 @@ class Resources:
         return types.ListResourcesResult(resources=[_resource(job) for job in entries_of(answer, "jobs")])
 
     async def read(self, ctx: Request, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
-        view = self._view() if params.uri.rstrip("/") == VIEW_URI else None
-        if view is not None:
-            return view
+        for extension in self._extensions:
+            document = extension.document(params.uri.rstrip("/"))
+            if document is not None:
+                return document
         place = place_of(params.uri)
         given = {**({"since_seq": 0} if place.part == OUTPUT else {}), **place.since}
         with refusing(params.uri):

@@ -17,7 +17,6 @@ from typing import Any
 from outlive import limits
 from outlive.core.members import object_of, parse_json, text_of
 from outlive.mcp import introduction
-from outlive.mcp.apps import declaration
 from outlive.mcp.stdio import malformed
 from outlive.mcp.stdio.wire import TooLong
 
@@ -38,15 +37,17 @@ TOO_LONG = (
 class FirstAnswers:
     """Answers the first requests of one connection.
 
-    `tools(client, view)` returns the tools for a client of this name, as they stand in
-    `tools/list`; `view`: it shows views.
+    `tools(client, capabilities)` returns the tools for a client of this name with these capabilities, as they stand in
+    `tools/list`.
     Members: `replay` are the lines that put the session of the SDK's server into the right state,
     and `repeated` the ids of the requests among them, which are answered already. `listed`: the
     client has our tools.
     """
 
     def __init__(
-        self, about: introduction.Introduction, tools: Callable[[str | None, bool], list[dict[str, object]]]
+        self,
+        about: introduction.Introduction,
+        tools: Callable[[str | None, dict[str, object]], list[dict[str, object]]],
     ) -> None:
         self.replay: list[bytes] = []
         self.repeated: list[int | str] = []
@@ -57,7 +58,7 @@ class FirstAnswers:
         self._shaken = self._initialized = False
         self._has_jobs: Callable[[str | None], bool] | None = None  # for the message in hand
         self._client: str | None = None  # the name from the handshake, and
-        self._view = False  # whether it declared there that it shows views
+        self._capabilities: dict[str, object] = {}  # what was declared there
 
     def to(
         self, line: bytes, *, waiting: bool = False, has_jobs: Callable[[str | None], bool] | None = None
@@ -121,11 +122,11 @@ class FirstAnswers:
             return None
         if method == "ping":
             return {}
-        return self._list(method, self._client, self._view) if self._shaken else None
+        return self._list(method, self._client, self._capabilities) if self._shaken else None
 
     def _initialize(self, params: dict[str, object]) -> dict[str, object]:
         self._client = text_of(object_of(params, "clientInfo"), "name")
-        self._view = declaration.is_declared(object_of(params, "capabilities"))
+        self._capabilities = object_of(params, "capabilities")
         wanted = params["protocolVersion"]
         return {
             "capabilities": {name: one for name, one in self._about.capabilities.items() if name != "extensions"},
@@ -152,17 +153,17 @@ class FirstAnswers:
                 "ttlMs": 0,
                 "_meta": {_SERVER: self._about.server},
             }
-        view = declaration.is_declared(object_of(meta, CAPABILITIES))
-        listed = self._list(method, text_of(object_of(meta, CLIENT), "name") if CLIENT in meta else None, view)
+        name = text_of(object_of(meta, CLIENT), "name") if CLIENT in meta else None
+        listed = self._list(method, name, object_of(meta, CAPABILITIES))
         if listed is None:
             return None
         ttl_ms, scope = introduction.TOOLS_CACHE if method == "tools/list" else (0, "private")
         about = {_SERVER: self._about.server}
         return {"resultType": "complete", **listed, "ttlMs": ttl_ms, "cacheScope": scope, "_meta": about}
 
-    def _list(self, method: str, client: str | None, view: bool) -> dict[str, object] | None:
+    def _list(self, method: str, client: str | None, capabilities: dict[str, object]) -> dict[str, object] | None:
         if method == "tools/list":
-            return {"tools": self._tools(client, view)}
+            return {"tools": self._tools(client, capabilities)}
         if method != "resources/list" or self._has_jobs is None or self._has_jobs(client):
             return None
         return {"resources": []}

@@ -133,9 +133,11 @@ class Session:
                 return
             self.wire.read()
 
-    def _tools(self, client: str | None, view: bool) -> list[dict[str, object]]:
+    def _tools(self, client: str | None, capabilities: dict[str, object]) -> list[dict[str, object]]:
         schema = shown.has_output_schema(client, self.settings.answers)
-        audience = listing.Audience(output_schema=schema, view=view, workdir_required=in_plugin(os.environ))
+        audience = listing.Audience(
+            output_schema=schema, capabilities=capabilities, workdir_required=in_plugin(os.environ)
+        )
         return listing.tools(self.settings.tools, self.config, audience)
 
     def _has_jobs(self, client: str | None) -> bool:

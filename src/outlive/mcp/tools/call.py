@@ -10,11 +10,10 @@ from typing import NamedTuple
 import anyio
 import anyio.lowlevel
 
-from outlive import limits
+from outlive import limits, parts
 from outlive import verbs as verbs_module
 from outlive.answers import Answer
 from outlive.answers.starting import Started
-from outlive.client_config import patience
 from outlive.config import Config
 from outlive.core.ids import new_id
 from outlive.core.records import CONTROL, READ, Definition
@@ -186,7 +185,7 @@ class Calls:
         """`directory(environment)` is where a job runs that names none, None if it must name one. `host`: the process
         of the only client."""
         self.tools = tools
-        self._config = config
+        self.config = config
         self._environment = environment
         self._root = root
         self._launcher = launcher
@@ -262,7 +261,7 @@ class Calls:
     @property
     def _ends_cancelled(self) -> bool:
         """Whether a job ends with its call. Without the tool process nothing else could end it."""
-        return (self._config.get("exec", "on_cancel") or (KILL if self.tools.exec_alone else None)) == KILL
+        return (self.config.get("exec", "on_cancel") or (KILL if self.tools.exec_alone else None)) == KILL
 
     async def _leave(self, ctx: Context, *, ends: bool) -> None:
         """Note that a call ended without an answer: the next answer names the job that it started.
@@ -329,7 +328,7 @@ class Calls:
         """Return the envelope of any verb, for other uses than tool calls. Errors: OutliveError."""
         verb = verbs_module.load(name)
         if name not in self._readers:
-            self._readers[name] = Reader(verb, name, defaults=defaults_of(verb, self._config))
+            self._readers[name] = Reader(verb, name, defaults=defaults_of(verb, self.config))
         args = self._readers[name].read(given)
         args.pop("detail", None)
         with _worded(verb):
@@ -371,7 +370,7 @@ class Calls:
         directory = rights.workdir or self._directory(env)
         return Context(
             self._store,
-            self._config,
+            self.config,
             face="mcp",
             owner=caller.owner,
             client=None if caller.person else caller.client,
@@ -384,13 +383,14 @@ class Calls:
             cwd=directory,
             env=caller.named(env),
             launcher=self._launcher,
-            shell_words=partial(shell_of, self._config, env),
+            shell_words=partial(shell_of, self.config, env),
         )
 
     def _find_longest_ms(self, client: str) -> int:
         """Return how long a call of the client of this name may last."""
         env = self._environment.current()
-        return patience.longest_call_ms(client, env, self._directory(env))
+        said = [part.longest_call_ms(client, env, self._directory(env)) for part in parts.every()]
+        return max((ms for ms in said if ms is not None), default=limits.MCP_CALL_MS)
 
     def _inbox(self, store: Store, caller: Caller, directory: str | None) -> Inbox:
         key = (program := caller.program or caller.client, caller.session, caller.wall, directory)

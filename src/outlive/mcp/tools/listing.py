@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
-from outlive import verbs
+from outlive import parts, verbs
 from outlive.config import Config
 from outlive.core.records import CONTROL, READ
 from outlive.core.records import EXEC as EXEC_RIGHT
 from outlive.core.rights import Rights
 from outlive.limits import MAX_SHOWN_BYTES
 from outlive.mcp import instructions
-from outlive.mcp.apps import declaration
 from outlive.mcp.tools import schemas
 from outlive.mcp.tools.offer import EXEC, PROCESS, RUN, WAIT_ARGUMENTS, process_verbs, tool_annotations
 
@@ -22,13 +21,13 @@ _MOST_CHARS = MAX_SHOWN_BYTES + 20_000
 
 class Audience(NamedTuple):
     """For whom the list is made. `output_schema`: the client gets answers as objects. `level`: its right; it is offered
-    nothing beyond. `limited`: the sections of the configuration in which it has a limit of its own. `view`: it shows views.
+    nothing beyond. `limited`: the sections of the configuration in which it has a limit of its own. `capabilities`: what it declared.
     `workdir_required`: the server has no directory in which a job could run."""
 
     output_schema: bool = True
     level: str = EXEC_RIGHT
     limited: tuple[str, ...] = ()
-    view: bool = False
+    capabilities: Mapping[str, object] = {}
     workdir_required: bool = False
 
 
@@ -72,8 +71,8 @@ def tools(offers: Collection[str], config: Config, audience: Audience = Audience
                 "_meta": _meta(instructions.PROCESS_SEARCH),
             }
         )
-    if audience.view and PROCESS in offers:  # without it there is nothing that the view could ask
-        return declaration.with_view(offered, controls=rights.allows(CONTROL))
+    for part in parts.every():
+        offered = part.tools(offered, audience.capabilities, rights)
     return offered
 
 

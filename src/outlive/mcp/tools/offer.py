@@ -33,8 +33,7 @@ def offered(text: str) -> frozenset[str]:
 
 def process_verbs() -> dict[str, Verb]:
     """Return every verb of the process tool by the name of its action."""
-    names = [name for name in verbs_module.names() if name != RUN and name not in verbs_module.COMMAND_LINE_ONLY]
-    return {verb.action: verb for verb in map(verbs_module.load, names)}
+    return {verb.action: verb for verb in map(verbs_module.load, verbs_module.offered()) if verb.name != RUN}
 
 
 def tool_annotations(*, open_world: bool, reads: bool = False) -> dict[str, bool]:

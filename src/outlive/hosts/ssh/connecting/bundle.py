@@ -21,7 +21,7 @@ from outlive.hosts.ssh.connecting.wire import NEED, REFUSE
 from outlive.system import interpreter
 
 # Rooms that a job elsewhere has no use for, or that need a library
-_LEFT_HERE = frozenset("mcp client_config cli verbs web demo.py __main__.py __pycache__".split())
+_LEFT_HERE = frozenset("mcp cli verbs parts demo.py __main__.py __pycache__".split())
 _MAIN = b"from outlive.far.main import main\n\nraise SystemExit(main())\n"
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # the same files make the same bundle
 

@@ -1,0 +1,49 @@
+"""What a part may add to the heart: one class, whose names all have a default that adds nothing.
+
+A part is a folder below `parts/`, which holds all that it is; its declaration is `PART` in the folder's `__init__.py`, and
+stands in the one list of `parts/__init__.py`. The heart asks the list, and knows no part by name. What a part needs of
+its own code, it names ("module:name") or imports inside a method: a declaration is read where nothing of the part runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TypeAlias
+
+from outlive.core.rights import Rights
+
+Tool: TypeAlias = "dict[str, object]"  # as it stands in `tools/list`
+
+
+class Part:
+    """What a part adds."""
+
+    name: str  # of its folder
+    needs: tuple[str, ...] = ()  # the parts without which it is not there
+    # Verb as typed → "module:NAME" of its declaration (verbs/spec.py). A verb of the command line
+    verbs: Mapping[str, str] = {}
+    # Name → "module:function" of a check of `outlive doctor`, which takes a Place and returns a Finding (parts/finding.py)
+    checks: Mapping[str, str] = {}
+
+    # "module:class" of an Extension (mcp/extension.py): what it answers in a server besides the two tools. It is made with
+    # the Calls of the server
+    extension: str = ""
+    # "module:class" of an ASGI application around the one of `outlive serve`, made with (that one, Calls, Tokens,
+    # AllowedHosts)
+    beside_mcp: str = ""
+
+    # --- in a server ---
+
+    def tools(self, offered: list[Tool], capabilities: Mapping[str, object], rights: Rights) -> list[Tool]:
+        """Return the list of tools as it is shown to a client with these capabilities and rights. The SDK is not loaded yet."""
+        return offered
+
+    def reads_object(self, capabilities: Mapping[str, object]) -> bool:
+        """Return whether a client with these capabilities reads the object of an answer in `_meta`, where the text alone
+        is sent."""
+        return False
+
+    def longest_call_ms(self, client: str, env: Mapping[str, str], cwd: str | None) -> int | None:
+        """Return how many ms a call of the client of this name may last, which is asked once for each; None: not known.
+        `env`, `cwd`: of the server."""
+        return None

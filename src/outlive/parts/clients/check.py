@@ -1,0 +1,80 @@
+"""The check of `outlive doctor` about MCP clients: whether what they are set up to start answers."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from outlive.errors import OutliveError
+from outlive.parts.clients.discover import survey
+from outlive.parts.clients.registry import CLIENTS, USER, start_of
+from outlive.parts.finding import Finding, Place, ok, warn
+from outlive.system import own_programs
+
+_REFUSED = ": config_error: "  # in what a server says that cannot read its configuration
+
+
+def clients(place: Place) -> Finding:
+    """Check which MCP clients are set up to start `outlive mcp`, and whether the server starts and
+    offers its tools in the environment that the client gives it."""
+    looked = survey(place.env, place.cwd)
+    _try(place, [one for one in looked if one["command"] and not one["problem"]])
+    configured = [one for one in looked if one["configured"]]
+    broken = [one for one in looked if one["problem"]]
+    # Values may be secrets of other programs
+    facts = {"clients": [{**one, "env": sorted(one["env"])} for one in looked if one["present"]]}
+    if broken:
+        told = "; ".join(f"{one['title']} ({one['scope']}): {one['problem']}" for one in broken)
+        return warn(told, _advice([one["problem"] for one in broken]), **facts)
+    if not configured:
+        return ok("no MCP client is set up to start outlive yet: `outlive install CLIENT` does it", **facts)
+    return ok("set up in " + ", ".join(map(_answered, configured)), **facts)
+
+
+def _advice(problems: list[str]) -> str:
+    refused = [one for one in problems if _REFUSED in one]  # of these the entry is right
+    mend = ["Mend the configuration: the server does not start with it."] if refused else []
+    if len(refused) < len(problems):
+        mend.append("`outlive install CLIENT` writes the entry anew; a file that cannot be read has to be mended.")
+    return " ".join(mend)
+
+
+def _try(place: Place, entries: list[dict[str, Any]]) -> None:
+    """Start each server, and put its tools or what went wrong into its entry. Those of a project are
+    not started: a job in a sandbox may have written what stands there."""
+    tried = [(one, words) for one in entries if one["scope"] == USER and (words := _words(one, place.env))]
+    if not tried:
+        return
+    starts = [start_of(CLIENTS[one["client"]], words, one["env"], place.env) for one, words in tried]
+    from outlive.parts.clients import asking  # late: a second, the SDK's
+
+    answers = asking.tools(starts, place.cwd)
+    for (one, _), start in zip(tried, starts, strict=True):
+        answer = answers[start]
+        if isinstance(answer, str):
+            one["problem"] = answer
+        else:
+            one["tools"] = answer
+
+
+def _words(one: dict[str, Any], env: Mapping[str, str]) -> list[str] | None:
+    """Return the words that start the server of an entry, with the path of a program that is named
+    without; None, and a problem in the entry, if it is not to be run."""
+    name, *rest = one["command"]
+    try:
+        return [name if os.path.isabs(name) else own_programs.find(name, env), *rest]
+    except OutliveError as error:
+        one["problem"] = f"{error.message}: `outlive install` writes the path"
+        return None
+
+
+def _answered(one: dict[str, Any]) -> str:
+    place = f"{one['title']} ({one['scope']})"
+    return (
+        f"{place}: {' and '.join(one['tools'])} answer" if one.get("tools") else f"{place}: {_untried(one)}, not tried"
+    )
+
+
+def _untried(one: dict[str, Any]) -> str:
+    return "over HTTP" if one["command"] is None else "of a project, in which jobs may write"

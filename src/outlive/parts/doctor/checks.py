@@ -1,0 +1,58 @@
+"""The checks of `outlive doctor`: one module a topic, one function a check. What a part needs is checked by the part.
+
+A check takes the `Place` and returns a `Finding`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pkgutil import resolve_name
+
+from outlive import parts
+from outlive.errors import OutliveError
+from outlive.parts.doctor import jobs, kernel, processes, resources, root, setup, systemd
+from outlive.parts.finding import Finding, Place, warn
+
+Check = Callable[[Place], Finding]
+# Name → check, in the order of the answer.
+_OF_THE_HEART: dict[str, Check] = {
+    "python": setup.python,
+    "configuration": setup.configuration,
+    "root": root.root,
+    "file_system": root.file_system,
+    "space": root.space,
+    "gc": root.automatic,
+    "jobs": jobs.jobs,
+    "supervision": jobs.supervision,
+    "processes": processes.processes,
+    "version": processes.version,  # after supervision, which asks the supervisors
+    "kernel": kernel.features,
+    "who_is_blocked": kernel.blocked,
+    "sandbox": setup.sandbox,
+    "open_files": resources.open_files,
+    "pipes": resources.pipes,
+    "memory": resources.memory,
+    "zombies": resources.zombies,
+    "logout": systemd.logout,
+    "service": systemd.service,
+    "scopes": systemd.scopes,
+    "audit": setup.audit,
+}
+
+
+def every() -> dict[str, Check]:
+    """Return each check by its name."""
+    of_parts = {name: place for part in parts.every() for name, place in part.checks.items()}
+    return {**_OF_THE_HEART, **{name: resolve_name(place) for name, place in of_parts.items()}}
+
+
+def run(place: Place) -> dict[str, Finding]:
+    """Return what each check found. A check that cannot be made says so, and holds up no other."""
+    return {name: _tried(check, place) for name, check in every().items()}
+
+
+def _tried(check: Callable[[Place], Finding], place: Place) -> Finding:
+    try:
+        return check(place)
+    except (OSError, OutliveError, ValueError) as error:
+        return warn(f"this could not be checked: {error}", "Run `outlive doctor` as the user whose jobs these are.")

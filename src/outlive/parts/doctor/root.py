@@ -1,0 +1,137 @@
+"""The job root: which, why that one, on what kind of file system, how much room there is, and what automatic gc deletes."""
+
+from __future__ import annotations
+
+import os
+
+from outlive import limits
+from outlive.core.units import size
+from outlive.parts.finding import Finding, Place, fail, ok, unopened, warn
+from outlive.store.cleanup import deletions, when_to_collect
+from outlive.store.root import default_path
+from outlive.system import mounts
+
+# On these, locks and renames do not work as outlive needs them, or other machines see old states.
+_NETWORK = frozenset(
+    "nfs nfs4 cifs smb3 smbfs 9p ceph glusterfs afs coda lustre beegfs gfs2 ocfs2 gpfs pvfs2 orangefs ncpfs".split()
+)
+_IN_MEMORY = frozenset({"tmpfs", "ramfs"})
+_SHARED_BY_FUSE = ("fuse.sshfs", "fuse.s3fs", "fuse.rclone", "fuse.glusterfs", "fuse.ceph", "fuse.gcsfuse")
+_SMALL_BYTES = 64 * 1024**2
+_FEW_FILES = 1_000  # a job takes about a dozen
+
+
+def _why(place: Place) -> str:
+    if place.flags.get("root"):
+        return "--root"
+    if place.env.get("OUTLIVE_ROOT"):
+        return "OUTLIVE_ROOT"
+    base = place.env.get("XDG_DATA_HOME")
+    return "XDG_DATA_HOME" if base and os.path.isabs(base) else "the default"
+
+
+OTHER_ROOT_ADVICE = "Choose another root with --root or OUTLIVE_ROOT."
+
+
+def root(place: Place) -> Finding:
+    if place.absent is not None:
+        parent = place.directory or "/"
+        facts = {"path": place.absent, "source": _why(place)}
+        told = f"{place.absent} (from {_why(place)}) does not exist yet"
+        if not os.path.isdir(parent) or not os.access(parent, os.W_OK | os.X_OK):
+            return fail(f"{told}, and cannot be created in {parent}", OTHER_ROOT_ADVICE, **facts)
+        return ok(f"{told}; the first job creates it", **facts)
+    if place.store is None:
+        error = place.store_error
+        advice = (error and error.hint) or OTHER_ROOT_ADVICE
+        return fail(f"{error} (from {_why(place)})", advice, path=place.flags.get("root") or default_path(place.env))
+    path = place.store.path
+    facts = {"path": path, "source": _why(place)}
+    if not os.access(path, os.W_OK | os.X_OK) or os.statvfs(path).f_flag & os.ST_RDONLY:
+        advice = "Its jobs can be read and none can be started; choose another one with --root or OUTLIVE_ROOT."
+        return fail(f"{path} (from {_why(place)}) cannot be written", advice, **facts)
+    return ok(f"{path} (from {_why(place)}); it is yours, and no other user may write into it", **facts)
+
+
+def file_system(place: Place) -> Finding:
+    if place.directory is None:
+        return unopened(place)
+    mount = mounts.holding(place.directory)
+    kind, mounted = (mount.type, mount.point) if mount else ("", "")
+    told = f"{kind or 'of an unknown kind'}{f', mounted at {mounted}' if mounted else ''}"
+    if kind in _NETWORK or kind.startswith(_SHARED_BY_FUSE):
+        advice = (
+            "Network file systems are not supported as a root: locks and renames may not hold, and other machines see old "
+            "states. Choose a directory on a local disk with --root or OUTLIVE_ROOT."
+        )
+        return fail(f"{told}: a network file system", advice, type=kind)
+    if kind in _IN_MEMORY:
+        return warn(f"{told}: in memory", "Jobs and their output are gone with the next reboot.", type=kind)
+    if kind.startswith("fuse"):
+        return warn(f"{told}: served by a program", "Jobs depend on that program; a local disk is safer.", type=kind)
+    return ok(told, type=kind)
+
+
+def space(place: Place) -> Finding:
+    if place.directory is None:
+        return unopened(place)
+    room = os.statvfs(place.directory if place.store is None else place.store.fd)
+    free, files = room.f_bavail * room.f_frsize, room.f_favail if room.f_files else None
+    quota = limits.QUOTA_BYTES if place.config is None else place.config.get("exec", "quota_bytes")
+    facts = {"free_bytes": free, "free_files": files, "quota_bytes": quota}
+    told = f"{size(free)} free" + ("" if files is None else f", room for {files:,} files")
+    told += f"; a job may keep {size(quota)} of output" if quota else "; a job may keep all of its output"
+    if free < _SMALL_BYTES or (files is not None and files < _FEW_FILES // 10):
+        advice = "Free some space: `outlive gc --older-than 7d` deletes old finished jobs."
+        return fail(told, advice, **facts)
+    if (quota and free < quota) or (files is not None and files < _FEW_FILES):
+        advice = (
+            "One job could fill the disk: set [exec] quota_bytes lower, or free some space with `outlive gc`. A full disk ends "
+            "no job; what finds no room is dropped and counted."
+        )
+        return warn(told, advice, **facts)
+    return ok(told, **facts)
+
+
+def automatic(place: Place) -> Finding:
+    """Tell the share of the store, how much of it was taken when it was last measured, and what
+    was deleted since."""
+    if place.store is None or place.config is None:
+        return unopened(place)
+    told, facts = _deleted(place)
+    bounds = place.config.bounds()
+    if bounds is None:
+        return ok(f"off: [gc] of the configuration bounds nothing{told}", automatic=False, **facts)
+    limit = when_to_collect.share(place.store.fd, bounds.max_percent)
+    last = when_to_collect.last_in(place.store.fd)
+    facts |= {"automatic": True, "max_percent": bounds.max_percent, "share_bytes": limit}
+    if limit is None:
+        return ok(f"on; no share of the file system is set{told}", **facts)
+    share = f"at most {size(limit)}, {bounds.max_percent:g} % of the file system"
+    if last is None or last.used_bytes is None:
+        return ok(f"on: jobs take {share}; not measured yet{told}", **facts)
+    facts["used_bytes"] = last.used_bytes
+    text = f"on: jobs take {share}; {size(last.used_bytes)} when they were last measured{told}"
+    if last.used_bytes > limit:
+        advice = (
+            "What runs, or ended in the last five minutes, is not deleted automatically. `outlive list --all` shows the "
+            "jobs, `outlive remove JOB` ends and deletes one; [gc] max_percent sets the share."
+        )
+        return warn(text, advice, **facts)
+    return ok(text, **facts)
+
+
+def _deleted(place: Place) -> tuple[str, dict[str, object]]:
+    assert place.store is not None
+    entries = [entry for entry in deletions.entries(place.store) if entry["by"] == "automatic"]
+    if not entries:
+        return "; nothing was deleted automatically", {"deleted": 0}
+    freed = sum(int(entry["bytes"]) for entry in entries)
+    facts = {
+        "deleted": len(entries),
+        "deleted_bytes": freed,
+        "deleted_from": entries[-1]["at"],
+        "deleted_to": entries[0]["at"],
+    }
+    jobs = "1 job was" if len(entries) == 1 else f"{len(entries):,} jobs were"
+    return f"; {jobs} deleted ({size(freed)}), the last on {entries[0]['at']}", facts

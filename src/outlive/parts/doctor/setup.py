@@ -1,0 +1,79 @@
+"""What a person has set up: the Python that runs outlive, its configuration, the sandbox, and the audit record."""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+
+from outlive import __version__
+from outlive.config import KEYS
+from outlive.errors import OutliveError
+from outlive.parts.finding import Finding, Place, fail, ok, warn
+from outlive.sandbox import bubblewrap
+from outlive.store.audit.record import NAME, SYSLOG, old_files
+
+
+def python(place: Place) -> Finding:
+    system = f"{platform.system()} {platform.release()} {platform.machine()}"
+    there = f"outlive {__version__}, Python {platform.python_version()} ({sys.executable}), {system}"
+    return ok(there, version=__version__, python=platform.python_version())
+
+
+def configuration(place: Place) -> Finding:
+    if place.config is None:
+        error = place.config_error
+        return fail(
+            str(error),
+            (error and error.hint) or "Mend the file or the variable; until then every verb fails like this.",
+        )
+    told = [f"{section}.{key}" for section in KEYS for key in KEYS[section] if place.config.is_set(section, key)]
+    where = place.config.path or "no file; defaults"
+    text = f"{where}{'; set: ' + ', '.join(told) if told else ''}"
+    if place.config.ignored:
+        advice = "Mend or unset them in the environment of the process that starts outlive."
+        return warn(f"{text}. {'; '.join(place.config.ignored)}", advice, path=place.config.path, set=told)
+    return ok(text, path=place.config.path, set=told)
+
+
+def sandbox(place: Place) -> Finding:
+    """Check that bubblewrap can make the namespaces, by a sandbox without network for `true`."""
+    config = place.config
+    wanted = config is not None and config.has("sandbox")
+    try:
+        path = bubblewrap.find(None if config is None else config.get("sandbox", "bwrap"))
+    except OutliveError as error:
+        what = error.message.removesuffix("; nothing was run")
+        if wanted:
+            return fail(what, error.hint or bubblewrap.INSTALL, bwrap=None)
+        return ok(f"none is configured, and {what}", bwrap=None)
+    problem = bubblewrap.tried(path)
+    if problem is None:
+        return ok(f"{path} works" + ("" if wanted else "; none is configured"), bwrap=path)
+    told = f"{path} cannot make a sandbox: {problem}"
+    return fail(told, bubblewrap.mend(), bwrap=path) if wanted else warn(told, bubblewrap.mend(), bwrap=path)
+
+
+def audit(place: Place) -> Finding:
+    target = None if place.config is None else place.config.audit(place.env)
+    if target is None:
+        return ok("off: it is not recorded who does what")
+    required = "what cannot be recorded is not done" if target.required else "what cannot be recorded is done"
+    if target.to == SYSLOG:
+        there = os.path.exists("/dev/log")
+        text = f"to syslog; {required}"
+        return (
+            ok(text) if there else warn(f"{text}: there is no /dev/log", "Start a syslog daemon, or record to a file.")
+        )
+    directory = target.directory
+    path = os.path.join(directory, NAME)
+    above = directory
+    while not os.path.lexists(above):
+        above = os.path.dirname(above)
+    is_file = os.path.isfile(path) and not os.path.islink(path) and os.access(path, os.W_OK)
+    writable = os.access(above, os.W_OK | os.X_OK) and (is_file or not os.path.lexists(path))
+    facts = {"path": path, "files": len(old_files(directory)) + os.path.exists(path)}
+    if not writable:
+        advice = f"Make {above} a directory that you may write, without a link or a directory in the place of {NAME}."
+        return warn(f"{path} cannot be written; {required}", advice, **facts)
+    return ok(f"{path}; {required}", **facts)

@@ -1,0 +1,55 @@
+"""`doctor`: look for what is wrong here, and say what to do about it."""
+
+from __future__ import annotations
+
+import os
+
+from outlive import config
+from outlive.answers.administration import Examined
+from outlive.errors import OutliveError
+from outlive.jobs.context import Context
+from outlive.parts.doctor import checks
+from outlive.parts.finding import FAIL, Place
+from outlive.store.root import Store, default_path
+from outlive.verbs.spec import Verb
+from outlive.verbs.spelling import CLI, spelled
+
+
+def doctor(ctx: Context) -> Examined:
+    """Run every check. A broken configuration or an unsafe root is a finding, not an error."""
+    place = Place(ctx.env, ctx.flags, ctx.cwd)
+    try:
+        place.config = config.load(ctx.env, ctx.flags.get("config"))
+    except OutliveError as error:
+        place.config_error = error
+    path = os.path.realpath(ctx.flags.get("root") or default_path(ctx.env))
+    try:
+        if os.path.lexists(path):
+            place.store = Store.open(path, ctx.env)
+        else:  # to look creates nothing
+            place.absent = path
+    except OutliveError as error:
+        place.store_error = spelled(error, CLI, ())
+    try:
+        findings = checks.run(place)
+    finally:
+        if place.store is not None:
+            place.store.close()
+    return Examined(
+        healthy=all(finding.status != FAIL for finding in findings.values()),
+        checks=[finding.to_dict(name) for name, finding in findings.items()],
+    )
+
+
+DOCTOR = Verb(
+    "doctor",
+    "Look for what is wrong here, and say what to do about it.",
+    doctor,
+    group="Set up",
+    store=False,
+    configuration=False,
+    long=True,
+    result=Examined,
+    detail="It answers even where no other verb does: with a broken configuration or an unsafe root. The exit status is 0 "
+    "whatever it finds; `healthy` is false if a check failed.",
+)

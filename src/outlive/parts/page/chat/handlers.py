@@ -1,0 +1,50 @@
+"""Answer the view of a job that a client shows in its chat (MCP Apps): the document, and its calls.
+
+The view asks what the page of `outlive ui` asks, through its host. Its calls move no read position
+and take no notice from the model, which shares the connection with it.
+"""
+
+from __future__ import annotations
+
+import base64
+from functools import cached_property
+
+from mcp import types
+
+from outlive.mcp.caller import Caller
+from outlive.mcp.introduction import DAY_MS
+from outlive.mcp.json_safe import encodable_members
+from outlive.mcp.tools.call import Calls
+from outlive.parts.page.chat import questions
+from outlive.parts.page.chat.declaration import MIME_TYPE, TOOLS, VIEW, VIEW_URI
+
+
+class View:
+    """The requests of one server's views."""
+
+    def __init__(self, calls: Calls) -> None:
+        self.tools = TOOLS if calls.tools.process else ()  # without it there is nothing that a view could ask
+        self._calls = calls
+
+    @cached_property
+    def _questions(self) -> questions.Questions:
+        return questions.Questions(self._calls)
+
+    async def call(self, params: types.CallToolRequestParams, caller: Caller) -> types.CallToolResult:
+        reads = params.name == VIEW
+        answer = encodable_members(await self._questions.answer(params.arguments or {}, caller, reads=reads))
+        masker = self._calls.secrets.masker(answer)
+        if masker is not None:
+            printed = answer.get("data")  # by a terminal
+            answer = masker.members(answer)
+            if isinstance(printed, str):
+                drawn = base64.b64decode(printed).decode("utf-8", "surrogateescape")
+                answer["data"] = base64.b64encode(masker.text(drawn).encode("utf-8", "surrogateescape")).decode("ascii")
+        return types.CallToolResult(content=[], structured_content=answer, is_error=not answer["ok"])
+
+    def document(self, uri: str) -> types.ReadResourceResult | None:
+        if uri != VIEW_URI or not self.tools:
+            return None
+        about = {"ui": {"prefersBorder": True}}  # and the policy that hosts have for documents by default
+        text = types.TextResourceContents(uri=VIEW_URI, mime_type=MIME_TYPE, text=questions.document(), _meta=about)
+        return types.ReadResourceResult(contents=[text], ttl_ms=DAY_MS, cache_scope="public")

@@ -1,0 +1,52 @@
+"""Each part may be taken away: what is left lists its tools, starts and shows jobs, and does not know the part's verbs."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from outlive import parts
+from outlive.part import Part
+from support.cli import Cli
+from support.installed import Installed
+from support.mcp_client import RawMcp
+
+
+@pytest.mark.parametrize("part", parts.every(), ids=lambda part: part.name)
+def test_outlive_works_without_a_part(part: Part, cli: Cli, place: Path) -> None:
+    installed = Installed(place)
+    shutil.rmtree(installed.package / "parts" / part.name)
+    env: dict[str, str | None] = {**installed.env}
+    job = cli.ok("run", "--wait", "echo here", env=env)
+    assert (job["state"], job["output"]) == ("exited", "here\n")
+    assert [one["job_id"] for one in cli.ok("list", env=env)["jobs"]] == [job["job_id"]]
+    help_ = cli.text("--help", env=env).stdout
+    for verb in part.verbs:
+        assert f"\n  {verb} " not in help_
+        assert cli.error(*verb.split(), code="invalid_argument", env=env)["message"].startswith("unknown verb")
+    with RawMcp(log=place / "log", command=[*installed.command, "mcp"], env=env) as raw:
+        raw.start()
+        assert [tool["name"] for tool in raw.request("tools/list")["tools"]] == ["exec", "process"]
+        started = raw.call("exec", command="echo there")
+        assert started["output"] == "there\n"
+        assert raw.call("process", action="status", job_id=started["job_id"])["state"] == "exited"
+        assert {one["job_id"] for one in raw.call("process", action="list")["jobs"]} >= {started["job_id"]}
+
+
+def test_a_part_that_needs_another_goes_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = [part.name for part in parts.every()]
+    assert {"http", "page"} <= set(names)
+    monkeypatch.setattr(parts, "NAMES", [name for name in parts.NAMES if name != "http"])
+    assert [part.name for part in parts.every.__wrapped__()] == [name for name in names if name not in {"http", "page"}]
+
+
+def test_a_part_that_cannot_be_loaded_is_not_taken_for_one_that_is_missing(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "broken.py").write_text("import no_such_package\n", encoding="utf-8")
+    monkeypatch.setattr(parts, "__path__", [str(tmp_path)])
+    monkeypatch.setattr(parts, "NAMES", ("broken", "missing"))
+    with pytest.raises(ModuleNotFoundError, match="no_such_package"):
+        parts.every.__wrapped__()
