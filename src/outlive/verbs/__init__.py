@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from pkgutil import resolve_name
 
 from outlive import parts
-from outlive.answers import Field
+from outlive.answers import Answer, Field
 from outlive.verbs.spec import Verb
 
 # Name as typed → the module of its declaration, which has the same name in capitals. The order is that of
@@ -96,7 +96,12 @@ def fields_of(type_: str) -> Mapping[str, Field]:
     """Return the fields of the answers of a type, by name; none of a type that no verb has, as those of the page."""
     found = _FIELDS.get(type_)
     if found is None:
-        name = canonical(_NAMES.get(type_, type_))
-        record = load(name).result if name else None
+        record = record_of(type_)
         found = _FIELDS[type_] = record.flat() if record else {}
     return found
+
+
+def record_of(type_: str) -> type[Answer] | None:
+    """Return the record of the answers of a type; None of a type that no verb has."""
+    name = canonical(_NAMES.get(type_, type_))
+    return load(name).result if name else None
