@@ -95,6 +95,12 @@ def test_an_answer_shows_as_json_in_brief_to_a_person_and_to_a_model(ping: Verb)
         ]
 
 
+def test_an_answer_of_a_server_about_a_job_can_say_whose_job_it_is() -> None:
+    about_a_job = [verb for verb in process_verbs().values() if verb.result and "job_id" in verb.result.flat()]
+    lacks = [verb.name for verb in about_a_job if verb.result and "hint" not in verb.result.flat()]
+    assert not lacks, "add `hint: str | None = known.HINT` to the record"
+
+
 def test_an_answer_has_words_of_its_own_for_a_model(monkeypatch: pytest.MonkeyPatch) -> None:
     made = _added(monkeypatch, Said)
     answer = envelope.answer(made.type, Said(job=Job(job_id=ID, state="running"), answered_ms=7, alive=True).to_dict())
