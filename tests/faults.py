@@ -315,7 +315,7 @@ FAULTS = {
         "power cuts on XFS and btrfs"),
     "D05": Fault("gc deletes a job that cannot be read by the age of its directory, and says so.",
         "power cuts on XFS and btrfs"),
-    "D06": Fault("Bytes that a full disk did not take are counted exactly, though the supervisor is killed meanwhile.",
+    "D06": Fault("Bytes that a full disk did not take are counted, though the supervisor is killed meanwhile: all but what it had just taken.",
         "conmon drops uncounted", needs=DISK),
     "D07": Fault("A supervisor that cannot write any more tells the outcome to who asks, writes it when the disk takes it, and ends when it is told to.",
         "EIO and read-only file systems", needs=DISK),

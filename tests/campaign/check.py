@@ -116,8 +116,9 @@ def _output(plan: JobPlan, path: Path, told: Told) -> Iterator[str]:
         yield f"the merged stream has {told.status.get('next_seq')} bytes, the logs {total}"
     if plan.kind == "disk":
         written, dropped = sum(map(len, jobs.output(plan))), told.status.get("dropped_bytes") or 0
-        # What was dropped and not yet written down when both died is in no record
-        if total + dropped > written or (total + dropped < written and not told.both_died and not told.pair_died):
+        # What was dropped and not yet counted when a supervisor died is in no record
+        died = told.both_died or told.pair_died or told.status.get("adopted")
+        if total + dropped > written or (total + dropped < written and not died):
             yield f"of {written} bytes {total} are stored, and {dropped} were counted as dropped"
 
 

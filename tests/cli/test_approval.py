@@ -14,15 +14,14 @@ from typing import Any
 
 import pytest
 
-from outlive.config import Config
 from outlive.jobs import lookup
-from outlive.jobs.context import Context
 from outlive.jobs.permission import approval
 from outlive.store import approval as answers
 from outlive.store.job_dir import Locks
 from outlive.store.root import Store
 from outlive.system import fault_points
 from support.cli import Cli, configured
+from support.contexts import context_of
 from support.mcp_client import McpSession
 from support.preloaded import MAIN, OUTLIVE
 from support.tiers import MODERN_FIRST
@@ -82,18 +81,8 @@ def test_a_denial_is_answered_when_the_process_that_made_the_job_has_ended_it(
 ) -> None:
     job = pending(cli)
     with closing(Store.open(str(root), {})) as store:
-        ctx = Context(
-            store,
-            Config({}, None),
-            face="cli",
-            owner="cli",
-            client=None,
-            cwd=None,
-            env={},
-            launcher=None,
-            shell_words=(),
-        )
-        with lookup.open_known(ctx, job) as job_dir:
+        ctx = context_of(store)
+        with lookup.open_known(ctx.caller, job) as job_dir:
             locks = Locks(job_dir)  # held by the process that ends it
             let_go = threading.Timer(0.3, locks.close)
             let_go.start()

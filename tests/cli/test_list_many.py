@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from outlive.config import Config
 from outlive.core.ids import new_id
 from outlive.jobs import adoption
 from outlive.jobs.context import Context
@@ -18,6 +17,7 @@ from outlive.store.root import Store
 from outlive.verbs.list import list_jobs
 from support import processes
 from support.cli import Cli
+from support.contexts import context_of
 from support.jobs import settled
 
 
@@ -69,15 +69,7 @@ def test_of_a_job_that_ended_elsewhere_a_list_reads_the_definition_and_a_server_
 
     monkeypatch.setattr(adoption, "inspect_and_adopt", inspect)
     with closing(Store.existing(str(root))) as store:
-        place: dict[str, Any] = {
-            "face": "cli",
-            "owner": "cli",
-            "client": None,
-            "cwd": str(work),
-            "env": {},
-            "shell_words": (),
-        }
-        ctx = Context(store, Config({}, None), launcher=None, **place)
+        ctx = context_of(store, cwd=str(work))
         assert [job.job_id for job in list_jobs(ctx).jobs] == [here]
         assert inspected == [here]
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from outlive.core.bounds import Bounds
-from outlive.store.cleanup import automatic, deletions, when_to_collect
+from outlive.store.cleanup import automatic, deletions, disk_use, when_to_collect
 from outlive.store.cleanup.surplus import GRACE_S, Ended, Share, surplus
 from outlive.store.cleanup.when_to_collect import COLLECTED
 from outlive.store.root import Store
@@ -38,7 +38,7 @@ def collect(root: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[float], in
     """`collect(3)`: automatic gc in this process, on a file system of which 3 MiB are the share."""
 
     def run(mib: float) -> int:
-        monkeypatch.setattr(when_to_collect, "share", lambda _root, percent: int(mib * MIB) if percent else None)
+        monkeypatch.setattr(disk_use, "share", lambda _root, percent: int(mib * MIB) if percent else None)
         (root / COLLECTED).unlink(missing_ok=True)
         store = Store.existing(str(root))
         try:
@@ -84,7 +84,7 @@ def test_jobs_of_another_machine_neither_count_nor_go() -> None:
 def test_a_share_is_so_many_hundredths_of_the_file_system(tmp_path: Path) -> None:
     size = shutil.disk_usage(tmp_path).total
     with contextlib.closing(Store(str(tmp_path), os.open(tmp_path, os.O_RDONLY | os.O_DIRECTORY))) as store:
-        shares = [when_to_collect.share(store.fd, percent) for percent in (None, 0.0, 50.0, 100.0)]
+        shares = [disk_use.share(store.fd, percent) for percent in (None, 0.0, 50.0, 100.0)]
     assert shares == [None, None, size // 2, size]
 
 
@@ -254,36 +254,19 @@ def test_the_verb_keeps_to_the_share_too_and_a_flag_sets_it(cli: Cli, root: Path
 # --- when ------------------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def stamp(root: Path) -> Iterator[int]:
-    """The file that says when the next look is due."""
+def test_a_store_is_looked_at_at_most_once_a_minute(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     root.mkdir(mode=0o700)
-    with (root / COLLECTED).open("w+b") as file:
-        yield file.fileno()
-
-
-def test_a_store_is_looked_at_at_most_once_a_minute(stamp: int) -> None:
     now = time.time()
-    when_to_collect.end(stamp, now, MIB, 0.005)
-    last = when_to_collect.last(stamp)
-    assert last and last.used_bytes == MIB
-    assert not when_to_collect.is_due(last, now + 50)
-    assert when_to_collect.is_due(last, now + 70)
-    assert when_to_collect.is_due(last, now - 2 * DAY_S), "the clock was set back"
 
+    def is_due(later_s: float) -> bool:
+        monkeypatch.setattr(time, "time", lambda: now + later_s)
+        return when_to_collect.look(str(root))
 
-def test_a_large_store_is_looked_at_for_at_most_a_hundredth_of_the_time(stamp: int) -> None:
-    now = time.time()
-    when_to_collect.end(stamp, now, None, 10.0)
-    last = when_to_collect.last(stamp)
-    assert last and last.used_bytes is None
-    assert not when_to_collect.is_due(last, now + 900)
-    assert when_to_collect.is_due(last, now + 1_100)
-
-
-@pytest.mark.parametrize("content", [b"", b"1 17", b"-\n", b"12", b"\xb2\n"])
-def test_a_stamp_that_was_not_written_whole_says_that_nothing_was_measured(stamp: int, content: bytes) -> None:
-    os.write(stamp, content)
-    last = when_to_collect.last(stamp)
-    assert last is None if content == b"" else last and last.used_bytes is None
-    assert when_to_collect.is_due(last, time.time() + 1)
+    assert is_due(0)
+    (root / COLLECTED).touch()
+    assert is_due(0), "its process was killed before it looked"
+    with (root / COLLECTED).open("r+b") as file:
+        when_to_collect.begin(file.fileno())
+    assert [is_due(later) for later in (0, 50, 61, -2 * DAY_S)] == [False, False, True, True], (
+        "the last: it was set back"
+    )

@@ -24,6 +24,7 @@ from outlive.store.root import Store
 from outlive.system import fault_points, fds, tree
 from support import pair
 from support.cli import Cli, Text, answer_of, one_object
+from support.contexts import context_of
 from support.counting import CODE, check_known_or_lost
 from support.jobs import UNASKED, job_ids
 from support.mcp_client import RawMcp
@@ -505,8 +506,7 @@ def reader(root: Path, launcher: fork_server_client.Launcher) -> Iterator[Contex
     store = Store.open(str(root), {})
     settings = config.load({"XDG_CONFIG_HOME": "/nonexistent"}, None)
     with contextlib.closing(launcher), contextlib.closing(store):
-        who: dict[str, Any] = {"face": "cli", "owner": "cli", "client": None, "cwd": None, "env": {}}
-        yield Context(store, settings, launcher=launcher, shell_words=("sh", "-c"), **who)
+        yield context_of(store, config=settings, launcher=launcher, shell_words=("sh", "-c"))
 
 
 @pytest.mark.parametrize("point", only(lambda point: point != "lost_locked", points("lost")))

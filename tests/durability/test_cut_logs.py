@@ -9,9 +9,11 @@ from typing import Any
 
 import pytest
 
-from outlive.store.output import damage
+from outlive.store.output.gap import Hole
+from outlive.store.output.merged import Output
 from support import pair
 from support.cli import Cli
+from support.kept import made
 from support.mcp_client import RawMcp
 from support.tiers import first, only
 from support.wait import until
@@ -113,7 +115,9 @@ def test_a_log_that_somebody_took_or_cut_costs_what_was_taken_and_nothing_else(c
     ended = job.go_on_when_told()
     assert (ended["state"], ended["exit_code"], ended["reason"]) == ("exited", 3, "exit")
     kept = MIDDLE if way == "cut" else 0
-    lost = sum(event["bytes"] for event in job.events("output_missing"))
+    (said,) = job.events("output_missing")
+    assert (said["stream"], said["from_byte"]) == ("stdout", kept)
+    lost = cli.ok("status", job.id)["missing_bytes"]
     if way in CUT:
         assert lost == len(OUT) - kept, "each byte that was cut, and no other"
     else:
@@ -165,7 +169,7 @@ def test_over_mcp_it_is_said_in_words_and_in_numbers(raw_mcp: Callable[..., RawM
     job = _Job(cli)
     WAYS[way](job.log)
     job.go_on_when_told()
-    lost = sum(event["bytes"] for event in job.events("output_missing"))
+    lost = cli.ok("status", job.id)["missing_bytes"]
     server = raw_mcp()
     for action in ("poll", "log", "tail", "wait", "status"):
         more = {"since_seq": 0} if action in ("poll", "wait") else {}
@@ -242,11 +246,42 @@ def test_a_terminals_log_may_be_taken_away(cli: Cli) -> None:
     cli.ok("screen", job)
 
 
-def test_spans_are_put_together_and_left_out() -> None:
-    assert damage.merge([(5, 9), (0, 3), (3, 4), (6, 7)]) == [(0, 4), (5, 9)]
-    data = bytes(range(100, 110))
-    assert damage.without(data, 50, []) is data
-    assert damage.without(data, 50, [(0, 50), (60, 70)]) == data
-    assert damage.without(data, 50, [(40, 52), (55, 56), (58, 99)]) == data[2:5] + b"\n" + data[6:8] + b"\n"
-    assert damage.without(data, 50, [(0, 99)]) == b""
-    assert damage.without(b"a\nb\n", 0, [(2, 3)]) == b"a\n\n", "a whole line before it gets no second end"
+@pytest.mark.fault("F22", "F23")
+@pytest.mark.parametrize("way", first(1, CUT[::-1]))
+def test_a_log_that_is_cut_again_and_again_is_said_once_and_read_from_the_last_cut_on(cli: Cli, way: str) -> None:
+    """What lies between two cuts need not be shown; positions and what comes after do."""
+    count = "i=0; while [ $i -lt 50 ]; do i=$((i+1)); echo {}; done"
+    waits = "until [ -e go$n ]; do sleep 0.05; done"
+    command = f"n=0; while [ $n -lt 4 ]; do {count.format('line $n $i')}; touch at$n; {waits}; n=$((n+1)); done; exit 3"
+    job = cli.ok("run", "--snapshot-after", "0", command)["job_id"]
+    log = cli.root / job / "stdout.log"
+    for n in range(4):
+        until(Path(f"at{n}").exists, what="its part")
+        whole = "".join(f"line {part} {i}\n" for part in range(n + 1) for i in range(1, 51))
+        until(lambda whole=whole: cli.ok("status", job)["next_seq"] == len(whole), what="all of it in the log")
+        cursor = len(whole)
+        if n < 3:
+            WAYS[way](log)
+        Path(f"go{n}").touch()
+    ended = cli.ok("wait", job, "--timeout-ms", "50s")
+    assert (ended["exit_code"], ended["next_seq"]) == (3, cursor)
+    assert [one["stream"] for one in cli.ok("events", job)["events"] if one["type"] == "output_missing"] == ["stdout"]
+    shown = cli.ok("log", job, "--raw", "--limit", "10000", "--max-bytes", "1048576")["output"]
+    assert "\0" not in shown and shown.endswith("".join(f"line 3 {i}\n" for i in range(1, 51)))
+
+
+def test_missing_bytes_are_left_out_and_a_line_that_was_cut_is_ended(tmp_path: Path) -> None:
+    with made(tmp_path, 0) as job:
+        job.put(0, bytes(range(100, 110)))
+        with Output(job.dir) as output:
+            for gone, shown in {
+                (0, 0): bytes(range(100, 110)),
+                (0, 4): bytes(range(104, 110)),
+                (2, 5): bytes((100, 101, 10, *range(105, 110))),
+                (7, 99): bytes((*range(100, 107), 10)),
+                (0, 10): b"",
+            }.items():
+                output.missing[0] = Hole(*gone)
+                assert output.shown_stream(0, 0, 10) == shown
+                assert b"".join(data for _, data in output.pieces(0, 10)) == shown
+                assert output.read_stream(0, 0, 10) == bytes(range(100, 110))

@@ -11,7 +11,6 @@ import pytest
 
 from outlive.mcp.caller import Caller
 from outlive.mcp.tools.call import Calls
-from outlive.store.job_dir import MISSING
 from outlive.supervisor import supervisor
 from support import pair
 from support.calls import ask, calls_of
@@ -120,17 +119,3 @@ def test_output_that_comes_after_the_end_is_synced_too(
     until(lambda: f"fsync {root / job}\n" in (place / "noted").read_text(), what="the sync of the end")
     (work / "go").touch()
     assert [name for call, name in syncs(job) if call == "fsync"].count("stdout.log") == 2
-
-
-@pytest.mark.fault("D01")
-def test_what_another_program_cut_out_of_a_log_is_on_disk_as_soon_as_it_is_noticed(
-    calls: Calls, syncs: Syncs, work: Path, root: Path
-) -> None:
-    """After a power cut nothing else would tell the hole from zeros that the job printed."""
-    command = "echo before; until [ -e go ]; do sleep 0.1; done; echo after"
-    job = ask(calls, CALLER, "exec", command=command, workdir=str(work), background=True)["job_id"]
-    log = root / job / "stdout.log"
-    until(lambda: log.read_bytes() == b"before\n", what="output")
-    os.truncate(log, 0)
-    (work / "go").touch()
-    assert ("fdatasync", MISSING) in syncs(job)

@@ -71,7 +71,6 @@ class Job:
         return found
 
     def stop_supervising(self) -> None:
-        self.quota.close()
         os.close(self.order._fd)
 
     def close(self) -> None:

@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 
 from outlive.store.job_dir import LOGS
-from outlive.store.output import damage
+from outlive.store.output import order
 from outlive.store.output.merged import Output
 from support.kept import made
 
 
 def test_what_is_printed_during_a_look_is_not_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is there for the next look, or for this one; no answer says that it was cut away."""
-    real = damage.read
+    real = order.opened
     with made(tmp_path, 0) as job:
         job.put(0, b"before\n")
 
@@ -24,7 +24,7 @@ def test_what_is_printed_during_a_look_is_not_missing(tmp_path: Path, monkeypatc
             job.put(0, b"meanwhile\n")
             return real(*words)
 
-        monkeypatch.setattr(damage, "read", read)
+        monkeypatch.setattr(order, "opened", read)
         with Output(job.dir) as output:
             assert output.missing_bytes == 0
             assert b"".join(data for _, data in output.pieces(0, output.end)) in (b"before\n", b"before\nmeanwhile\n")

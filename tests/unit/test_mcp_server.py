@@ -86,7 +86,7 @@ def test_a_call_that_starts_nothing_looks_for_no_shell(root: Path, era: str, mon
     monkeypatch.setattr(shells, "_runs", runs)
     with_client(calls_of(root, poll=poll), era, talk)
     assert looked == []
-    assert seen[0].shell == ("bash", "-c") == seen[0].shell
+    assert seen[0].caller.shell == ("bash", "-c") == seen[0].caller.shell
     assert len(looked) == 1, "it is looked for once"
 
 

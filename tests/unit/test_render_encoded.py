@@ -15,7 +15,7 @@ from outlive.errors import OutliveError
 from outlive.render.encoded.encodings import Encoding, asked
 from outlive.render.encoded.text import Text
 from outlive.render.sources import text_of
-from outlive.store.output.gap import NO_GAP
+from outlive.store.output.gap import NO_GAP, Hole
 from outlive.store.output.merged import Output
 
 WIDE = ["utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be"]
@@ -33,7 +33,7 @@ class Stored:
     def __init__(self, runs: list[tuple[int, bytes]]) -> None:
         self.job = SimpleNamespace(job_id="", secrets_of=None)
         self._runs = runs
-        self.missing: tuple[list[tuple[int, int]], list[tuple[int, int]]] = ([], [])
+        self.missing = [Hole(), Hole()]
         self.gap = NO_GAP
         self._logs = [b"".join(data for one, data in runs if one == stream) for stream in (0, 1)]
         self.sizes = [len(log) for log in self._logs]
@@ -155,7 +155,7 @@ def test_a_byte_order_mark_says_the_encoding_of_its_stream_alone(name: str) -> N
 def test_bytes_that_were_cut_out_of_a_log_shift_nothing() -> None:
     data = "abcdef".encode("utf-16-le")
     output = stored((0, data))
-    output.missing[0].append((3, 7))
+    output.missing[0] = Hole(3, 7)
     assert text(output, "utf-16-le").of(0, len(data), final=True) == "aef"
 
 

@@ -226,7 +226,7 @@ _EVENTS = {
     "signal_sent": ("signal", "by", "cause"),
     "resized": ("cols", "rows"),
     "output_dropped": ("bytes",),
-    "output_missing": ("stream", "from_byte", "to_byte", "bytes"),
+    "output_missing": ("stream", "from_byte"),
     "output_gap": ("from_seq", "to_seq", "bytes", "lines"),
     "notification_delivered": ("event_type", "sink_type", "target", "watch"),
     "notification_failed": ("event_type", "sink_type", "target", "watch", "error"),

@@ -29,6 +29,7 @@ from outlive.verbs.spec import FULL, GlobalOptions, Verb
 if TYPE_CHECKING:
     from outlive.cli.live.progress import ProgressLine
     from outlive.launch.from_cli import Launcher
+    from outlive.store.inbox import Inbox
 
 _T = TypeVar("_T")
 
@@ -94,24 +95,19 @@ def _verb(words: list[str], call: Call) -> int:
     if follow or not verb.function:
         return _follow(verb, call)
     detail: str = call.values.pop("detail", FULL)
-    result = _run(verb, call, person.members(verb, call.values, human=call.options.human), detail)
+    answer = _run(verb, call, person.answered(verb, call.values, human=call.options.human), detail)
     assert call.context is not None
-    # A person is shown the job's name and id in any case
-    result = call.context.warned(result, titles=not call.options.human or verb.name == "log")
-    result = advice.noted(result, call.options.notes)
-    # A person is shown what there is; the size is that of the object
-    _tell(call, call.context, result, envelope.answer(verb.type, result, FULL if call.options.human else detail))
-    if not call.values.get("propagate"):
-        return ANSWERED
-
-    return exit_status.of_job(result)
+    advice.say(answer, call.options.notes)
+    _tell(call, call.context, answer)
+    return exit_status.of_job(answer) if call.values.get("propagate") else ANSWERED
 
 
-def _tell(call: Call, ctx: Context, result: dict[str, object], answer: dict[str, object]) -> None:
+def _tell(call: Call, ctx: Context, answer: dict[str, object]) -> None:
     """Print the answer, and note what the caller's session was told, where there is one."""
     written = False
     try:
-        call.print(answer)
+        # A person is shown what there is; the size is that of the object
+        call.print(envelope.sized(answer, FULL if call.options.human else ctx.detail))
         written = True
     finally:
         if ctx.sent is not None:
@@ -119,7 +115,7 @@ def _tell(call: Call, ctx: Context, result: dict[str, object], answer: dict[str,
         if ctx.inbox is not None and written:
             from outlive.jobs import notices  # late: 4 ms, for the shell of an agent
 
-            notices.answered(ctx, result)
+            notices.answered(ctx, answer)
 
 
 def _follow(verb: Verb, call: Call) -> int:
@@ -135,7 +131,7 @@ def _run(verb: Verb, call: Call, start: Callable[[Context], _T], detail: str = F
     call.log(stdio.DEBUG, f"config={configuration.path}, cwd={call.cwd}, arguments: {', '.join(call.values)}")
     store = _open_store(verb, call)
     waiting.load_before_long_waits(long_call.load)
-    call.context = context.Context(
+    caller = context.Principal(
         store,
         configuration,
         face="cli",
@@ -145,14 +141,10 @@ def _run(verb: Verb, call: Call, start: Callable[[Context], _T], detail: str = F
         env=call.env,
         launcher=call.launcher,
         shell_words=shell_words(configuration),
-        flags={"root": call.options.root, "config": call.options.config},
-        verb=verb.name,
+        inbox=_inbox(verb, call, store),
     )
-    call.context.detail = detail
-    if store and call.env.get("CLAUDE_CODE_SESSION_ID") and (verb.waits or verb.reports_end):
-        from outlive.store.inbox import Inbox  # late: 0.9 ms of each call, for the shell of an agent
-
-        call.context.inbox = Inbox.of_shell(store, call.env, call.cwd)
+    flags = {"root": call.options.root, "config": call.options.config}
+    call.context = context.Context(caller, verb.name, detail=detail, flags=flags)
     if call.values.get("wait"):  # the answer, which says it too, may come in an hour
         call.context.asks = _tell_who_approves
     _collect_again()
@@ -164,6 +156,15 @@ def _run(verb: Verb, call: Call, start: Callable[[Context], _T], detail: str = F
             progress.close()
         if store and call.context.inbox is None and call.context.sent is None:
             store.close()
+
+
+def _inbox(verb: Verb, call: Call, store: Any) -> Inbox | None:
+    """Return the inbox of the agent's session that this call comes from, for a verb that tells of its jobs."""
+    if not store or not call.env.get("CLAUDE_CODE_SESSION_ID") or not (verb.waits or verb.reports_end):
+        return None
+    from outlive.store.inbox import Inbox  # late: 0.9 ms of each call, for the shell of an agent
+
+    return Inbox.of_shell(store, call.env, call.cwd)
 
 
 def _progress(verb: Verb, call: Call, ctx: Context) -> ProgressLine | None:

@@ -11,8 +11,7 @@ APPROVALS = ("pending", "approved", "denied", "expired", "withdrawn")
 REASONS = ("exit", "signal", "timeout", "idle_timeout", "kill", "oom", "limit", "launch", "lost", "reboot", "denied")
 # What a caller may do, each with what stands before it (core/rights.py)
 READ, CONTROL, EXEC = RIGHTS = ("read", "control", "exec")
-# Each from the least that a job may do to the most
-SANDBOXES = ("read-only", "workspace-write", "off")
+SANDBOXES = ("read-only", "workspace-write", "off")  # each from the least that a job may do to the most
 GIT = ("read", "write")  # what a sandboxed job may do to repositories; the stricter first
 AUTO, PLAIN = SHOWS = ("auto", "plain")  # what is shown of long output (render/view.py)
 NETWORKS = ("none", "loopback", "open")
@@ -283,6 +282,7 @@ class InputWait(Record):
     at: str = ""
     echo: bool | None = None
     canonical: bool | None = None
+    answered: int | None = None  # where the output before the last input ended, which ends no line without a terminal
 
 
 class Terminal(Record):
@@ -390,11 +390,9 @@ class Definition(Record, omitted=("script", "cwd_id")):
 
 
 class State(Record):
-    """What is so now: the content of `state.json`, for every state of a job.
-
-    `phase` tells a recovering process how far a start got: launching → spawning → running →
-    finished. Monotonic values are CLOCK_MONOTONIC nanoseconds of the same boot.
-    """
+    """What is so now: the content of `state.json`, for every state of a job. Monotonic values are
+    CLOCK_MONOTONIC nanoseconds of the same boot. `phase` tells a recovering process how far a start
+    got: launching → spawning → running → finished."""
 
     format: int = limits.JOB_FORMAT
     schema_version: str = limits.SCHEMA_VERSION
@@ -425,6 +423,7 @@ class State(Record):
     dropped_bytes: int = 0
     file_limit: int | None = None  # bytes that a log may have (RLIMIT_FSIZE), once output was dropped for it
     log_bytes: list[int] | None = None  # of both at the end; what they are short of was cut away since
+    log_cuts: list[int] | None = None  # of both, first and behind the last: bytes that another program changed
     stdin: str | None = None  # open | closed
     waiting: InputWait | None = None  # void once seq has grown
     terminal: Terminal | None = None
@@ -434,8 +433,8 @@ class State(Record):
     @classmethod
     def misfit(cls, content: dict[str, Any]) -> str | None:
         name = super().misfit(content)
-        if name is None and not are_sizes(content.get("log_bytes")):
-            return "log_bytes"
+        sizes = ("log_bytes", 2), ("log_cuts", 4)
+        name = name or next((one for one, count in sizes if not are_sizes(content.get(one), count)), None)
         if name is None and not all(map(is_terminal_size, (content.get("terminal") or {}).get("sizes", ()))):
             return "terminal"
         return "state" if name is None and content.get("state", "running") not in STATES else name

@@ -12,7 +12,7 @@ from outlive.errors import OutliveError
 from outlive.hosts.ssh.connecting import wire
 from outlive.hosts.ssh.connecting.words import Events, Follow, Status
 from outlive.store import history
-from outlive.store.job_dir import MASKS, MISSING, ORDER, JobDir
+from outlive.store.job_dir import MASKS, ORDER, JobDir
 from outlive.store.output.gap import NO_GAP, Gap
 from outlive.store.output.masks import HEADER
 from outlive.store.output.merged import Output
@@ -36,7 +36,6 @@ class Source:
         self._records = follow.records
         self._masks = list(follow.masks)
         self._gap = bytes.fromhex(follow.gap)
-        self._missing = 0
         self._quota: int = quota_bytes
         self._events = 0  # where the next event begins in the file
         self._last_event = 0  # `n` of the last event sent
@@ -62,7 +61,6 @@ class Source:
             yield from self._output(end)
             if self._at < end:
                 return
-        yield from self._damage()
         yield from self._places()
         yield from self._news(state)
 
@@ -101,7 +99,7 @@ class Source:
         start, record = starts[0][1], starts[0][2]
         stop = min(end, output.end, starts[1][1] if len(starts) > 1 else end)
         count = min(stop - self._at, _PIECE_BYTES)
-        if count < wire.CHUNK or self._at < start or output.missing[record[8]]:
+        if count < wire.CHUNK or self._at < start or output.missing[record[8]].stop:
             return None
         stream, offset = record[8], int.from_bytes(record[16:24], "little")
         return stream, offset + self._at - start, count
@@ -147,12 +145,6 @@ class Source:
         return [(first + n, int.from_bytes(piece[:8], "little"), piece) for n, piece in enumerate(pieces)]
 
     # --- the other files ---
-
-    def _damage(self) -> Iterator[bytes]:
-        data = self._file(MISSING, 0)
-        if len(data) > self._missing:
-            self._missing = len(data)
-            yield wire.message(wire.MISSING, 0, data)
 
     def _places(self) -> Iterator[bytes]:
         """Yield the places of masked values: up to where was searched goes last, and is read

@@ -17,8 +17,6 @@ from outlive.core.quoted import cut
 from outlive.policy import scripts
 from outlive.policy.harmless import MODULES, Use, use_of
 
-# Shells that read what commands_in.py splits alike
-SHELLS = frozenset({"sh", "bash", "dash", "ash", "ksh", "mksh", "zsh"})
 _ALWAYS = frozenset(
     # Environment, rights, limits, scheduling
     "env sudo sudoedit doas pkexec su su-exec gosu runuser setpriv sg newgrp login nohup timeout nice ionice chrt taskset "

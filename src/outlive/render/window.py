@@ -230,7 +230,7 @@ def _tail_bytes(output: Output, stream: int, lines: int, max_bytes: int, text: T
     them without a gap."""
     size, hole = output.sizes[stream], output.gap.streams[stream]
     # Lines before a span that was cut away do not belong to the tail either
-    cut = max((stop for _, stop in output.missing[stream]), default=0)
+    cut = output.missing[stream].stop
     start = max(0, size - max_bytes, cut)
     crossed = hole.crossed_by(start, size)
     first = hole.stop if crossed else start

@@ -39,8 +39,7 @@ WATCH_FAILED = "watch_failed"  # message
 INPUT = "waiting_for_input"  # echo
 SIGNAL = "signal_sent"  # signal, by, cause, kill_at
 RESIZED = "resized"  # cols, rows
-# stream, from_byte, to_byte, bytes: what another program cut out of its log
-MISSING = "output_missing"
+MISSING = "output_missing"  # stream, from_byte: another program changed its log from there on
 DROPPED = "output_dropped"  # bytes: so many in all did not fit on the disk
 # from_seq, to_seq, bytes, lines: so much of the output is gone because of the quota
 GAP = "output_gap"

@@ -28,7 +28,6 @@ META, STATE, LOCK, META_LOCK = "meta.json", "state.json", "lock", "meta.lock"
 ORDER, EVENTS = "order", "events.ndjson"
 GAP = "gap"  # which part of the output is gone; made when there is more of it than the quota
 LOGS = ("stdout.log", "stderr.log")
-MISSING = "missing"  # which parts of the logs another program cut out; made when one did
 RESERVE = ".reserve"  # space for the outcome on a disk that is full by then
 COMPLETION, NOTIFICATIONS = "completion_event.json", "notification_events.ndjson"
 STDIN_DATA = "stdin.data"
@@ -67,6 +66,7 @@ class JobDir:
         self.live_name = f"../{LIVE}/{job_id}"
         self.secrets_of: Callable[[str], Any] | None = None  # as of the Store
         self._log_bytes = [0, 0]  # least lengths of the logs, from the last state that was read
+        self.log_cuts = [0, 0, 0, 0]  # as in that state
         self._has_outcome = False  # whether state.json was seen with a final state
 
     @classmethod
@@ -169,6 +169,7 @@ class JobDir:
             return self.marked_state()
         state = _checked(State, content)
         self._log_bytes = state.log_bytes or self._log_bytes
+        self.log_cuts = state.log_cuts or self.log_cuts
         self._has_outcome = state.finished
         return state
 

@@ -130,7 +130,7 @@ class JobFds:
     the job. `master` and `slave`: of a job with a terminal. The slave stays open while the command
     runs, so that a program that closes its terminal for a while is not taken for one that is done
     with it. `report`: where the first process of a sandbox reports (sandbox/session.py); `inside`: its
-    end of that. `dropped`: a file as long as the output that no disk took (output/drop_counter.py).
+    end of that. `dropped`: a file with the number of bytes that no disk took (output/drop_counter.py).
     """
 
     def __init__(self, sources: list[FifoSource | TerminalSource], listener: socket.socket, escrow: Escrow) -> None:
@@ -199,11 +199,11 @@ class JobFds:
         escrow.put({**kept, "listener": job_fds.listener.fileno()})
         return job_fds
 
-    def keep_dropped(self, count: int) -> int:
-        """Make the file `dropped`, of `count` bytes, and put it into escrow. Errors: OSError."""
-        self.dropped = os.memfd_create(_DROPPED, os.MFD_CLOEXEC)
-        os.ftruncate(self.dropped, count)
-        self.escrow.put({_DROPPED: self.dropped})
+    def counter(self) -> int:
+        """Return the file `dropped`, which is made and put into escrow first. Errors: OSError."""
+        if self.dropped is None:
+            self.dropped = os.memfd_create(_DROPPED, os.MFD_CLOEXEC)
+            self.escrow.put({_DROPPED: self.dropped})
         return self.dropped
 
     def close_slave(self) -> None:

@@ -99,7 +99,7 @@ class Supervisor:
         self._pump = Pump(
             loop,
             job_fds.sources,
-            LogFiles(job, self._recorder.tell, self._quota.close),
+            LogFiles(job, self._recorder.tell, record.write),
             DropCounter(job_fds, state.dropped_bytes, self._on_drop),
             self._quota,
             self._on_output,
@@ -320,7 +320,6 @@ class Supervisor:
             self._record.state = last
             self._record.write()
         self._quota.finish()
-        self._quota.close()
         self._reaper.remove_group()
         self._job.release_reserve()
         self._job.remove_io()

@@ -24,12 +24,6 @@ def move(source: int, target: int, offset: int, count: int) -> int:
     return moved
 
 
-def append(source: int, target: int, offset: int, count: int) -> int:
-    """Move up to `count` bytes from pipe `source` to the end of a file, which is at `offset`;
-    return how many, 0 at end of file. Errors: as `move`."""
-    return os.splice(source, target, count, offset_dst=offset, flags=os.SPLICE_F_MOVE | os.SPLICE_F_NONBLOCK)
-
-
 def relay(source: int, target: int, count: int) -> int:
     """Move up to `count` bytes from a terminal's master into a pipe; return how many. Errors: BlockingIOError when
     there are none or the pipe is full, OSError EIO when no process has the slave open."""

@@ -90,7 +90,7 @@ def _outcome(ctx: Context, reader: Reader, entry: dict[str, object]) -> dict[str
     end = reader.end_of(job_id)
     if end is None and entry.get("root") == ctx.store.path:
         try:
-            with lookup.open_known(ctx, job_id) as job:
+            with lookup.open_known(ctx.caller, job_id) as job:
                 end = inspect.inspect_job(job).state.to_dict()
         except (OSError, OutliveError):
             return None

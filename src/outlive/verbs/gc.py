@@ -15,7 +15,7 @@ from outlive.errors import OutliveError, argument
 from outlive.jobs import auditing, lookup, ownership
 from outlive.jobs.context import Context
 from outlive.store.cleanup import delete as store_gc
-from outlive.store.cleanup import disk_use, when_to_collect
+from outlive.store.cleanup import disk_use
 from outlive.store.cleanup.deletions import Deletions
 from outlive.store.cleanup.surplus import Ended, Share, surplus
 from outlive.store.inspection import inspect
@@ -43,8 +43,8 @@ def gc(
         auditing.note(ctx, "gc", older_than=window, **kept)
     sweep = _Sweep(ctx, dry_run)
     ctx.progress = sweep.progress
-    sweep.survey(lookup.job_ids(ctx))  # newest first
-    limit = when_to_collect.share(ctx.store.fd, bounds.max_percent)
+    sweep.survey(lookup.job_ids(ctx.caller))  # newest first
+    limit = disk_use.share(ctx.store.fd, bounds.max_percent)
     sweep.delete(bounds, limit)
     return Collected(
         root=ctx.store.path,
@@ -54,7 +54,7 @@ def gc(
         totals=sweep.totals(),
         # Leftovers no longer tell whose they were, so callers behind a wall neither delete nor
         # count them
-        leftovers=store_gc.clean(ctx.store, dry_run=dry_run) if ctx.wall is None else 0,
+        leftovers=store_gc.clean(ctx.store, dry_run=dry_run) if ctx.caller.wall is None else 0,
         bounds=KeptTo(**kept, share_bytes=limit),
         automatic=ctx.config.bounds() is not None,
     )
@@ -107,7 +107,7 @@ class _Sweep:
                 self._take(job_id, *seen)
 
     def _look(self, job_id: str) -> tuple[int, float, Inspection]:
-        with lookup.open_known(self._ctx, job_id) as job:
+        with lookup.open_known(self._ctx.caller, job_id) as job:
             changed = os.fstat(job.fd).st_mtime  # before anything is written into it
             return disk_use.of_job(job), changed, inspect.inspect_job(job)
 
@@ -161,7 +161,7 @@ class _Sweep:
         if self._dry_run:
             return one.bytes
         scope = self._scopes[one.job_id]
-        with lookup.open_known(self._ctx, one.job_id) as job:
+        with lookup.open_known(self._ctx.caller, one.job_id) as job:
             return store_gc.delete(
                 self._ctx.store, job, one.bytes, lambda freed: record.note(one.job_id, scope, why, freed)
             )

@@ -37,7 +37,7 @@ def check(ctx: Context, *, host: str) -> HostChecked:
         }
         return HostChecked(host=LOCAL, kind=LOCAL, healthy=True, checks=[here])
     known = engines.host_of(ctx.config, host)
-    checks = known.engine.checked(ctx, known)
+    checks = known.engine.checked(ctx.caller, known)
     healthy = all(one["status"] != _FAIL for one in checks)
     return HostChecked(host=host, kind=known.settings.kind, healthy=healthy, checks=checks)
 

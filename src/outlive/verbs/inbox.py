@@ -19,10 +19,10 @@ from outlive.verbs.spec import Verb
 def inbox(ctx: Context) -> Inbox:
     """Return the questions of the jobs of every directory and client, the oldest first."""
     questions, skipped = [], 0
-    for job_id in lookup.live_ids(ctx):  # those that run, and those that wait for an answer
+    for job_id in lookup.live_ids(ctx.caller):  # those that run, and those that wait for an answer
         checkpoint()
         try:
-            with lookup.open_known(ctx, job_id) as job:
+            with lookup.open_known(ctx.caller, job_id) as job:
                 asked = question_of(ctx, job)
         # Removed meanwhile, from a newer version, or whatever a job has made of its own files
         except Exception:  # noqa: BLE001

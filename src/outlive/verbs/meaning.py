@@ -17,7 +17,7 @@ VERBS = {
     "wait": "await join block sleep waitfor expect waituntil",
     "events": "history timeline",
     "screen": "screenshot display capture snapshot capturepane",
-    "write": "input send stdin sendinput writestdin type feed interact interactwithprocess",
+    "write": "input send stdin sendinput writestdin type feed interact interactwithprocess eof closestdin",
     "send-keys": "keys key press keypress sendkey presskey",
     "submit": "enter return sendline",
     "attach": "connect fg foreground",

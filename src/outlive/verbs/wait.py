@@ -40,9 +40,9 @@ def wait(
     """Wait until a condition holds for one job, or for all; without a job, for any of the caller's. A time-out is a
     normal answer and ends no job."""
     wanted = parse.parsed(until)
-    if ctx.rights is not None and any(one.name in parse.EXTERNAL for one in wanted):
-        ctx.rights.require(CONTROL, "until with port, http or file")
-    limits_of_caller = reach.of(ctx, wanted)
+    if ctx.caller.rights is not None and any(one.name in parse.EXTERNAL for one in wanted):
+        ctx.caller.rights.require(CONTROL, "until with port, http or file")
+    limits_of_caller = reach.of(ctx.caller, wanted)
     began = time.monotonic()
     jobs: list[_WaitedJob] = []
     try:
@@ -173,7 +173,7 @@ class _WaitedJob:
     def mark_told(self, ctx: Context) -> None:
         """Remember what this answer tells the client of the job."""
         fired = self.wait.fired
-        if fired is not None and ctx.client is not None:
+        if fired is not None and ctx.caller.client is not None:
             with Output(self.job) as output:
                 known_to_session.mark_reported(ctx, self.job, job_wait.mark(fired), output.end)
 

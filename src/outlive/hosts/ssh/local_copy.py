@@ -15,7 +15,7 @@ from typing import Any
 from outlive.hosts.ssh.connecting import wire
 from outlive.hosts.ssh.connecting.words import Follow
 from outlive.store import atomic_file, history
-from outlive.store.job_dir import EVENTS, GAP, LOGS, MASKS, META, MISSING, ORDER, STATE, JobDir
+from outlive.store.job_dir import EVENTS, GAP, LOGS, MASKS, META, ORDER, STATE, JobDir
 from outlive.store.output.gap import NO_GAP, GapFile, GapWriter, unpacked
 from outlive.store.output.masks import HEADER
 from outlive.store.output.order import RECORD
@@ -64,8 +64,6 @@ class LocalCopy:
                 _write_at(self._masks[kind - wire.MASK0], data, at)
         elif kind == wire.GAP:
             self._take_gap(bytes(data))
-        elif kind == wire.MISSING:
-            atomic_file.write_atomic(self._job.fd, MISSING, bytes(data))
 
     def _require_next(self, kind: int, at: int, data: wire.Content) -> None:
         """Raise Nonsense unless this follows what is here: then no position is claimed for which
@@ -104,7 +102,7 @@ class LocalCopy:
         finally:
             writer.close()
         self._gap = gap
-        Quota(self._job, self._quota or 1, lambda *_, **__: None).close()  # gives the bytes in the gap back
+        Quota(self._job, self._quota or 1, lambda *_, **__: None)  # gives the bytes in the gap back
 
     # --- how far it is ---
 

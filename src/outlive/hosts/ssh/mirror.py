@@ -49,6 +49,7 @@ _TURN = "other connections to this host are made first"
 _FORGET_AGAIN_S = 2.0
 # What means something on its own machine alone
 _OF_ITS_MACHINE = ("identity", "init", "group", "job_group", "supervisor", "started_ns", "boot_id")
+_AFTER_THE_END = ("dropped_bytes", "log_bytes", "log_cuts", "usage")  # what changes then
 
 
 class Mirror:
@@ -296,8 +297,7 @@ class Mirror:
     def _take_state(self, there: State) -> None:
         """Take over the state, without what means something on its own machine alone."""
         if self._ended and self._state is not None:
-            dropped, sizes, usage = there.dropped_bytes, there.log_bytes, there.usage
-            self._write(State.replace(self._state, dropped_bytes=dropped, log_bytes=sizes, usage=usage))
+            self._write(State.replace(self._state, **{name: getattr(there, name) for name in _AFTER_THE_END}))
             return
         nothing: dict[str, Any] = dict.fromkeys(_OF_ITS_MACHINE)
         state: State = State.replace(there, job_id=self._job.job_id, **nothing)

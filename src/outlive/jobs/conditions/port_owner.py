@@ -125,7 +125,7 @@ class PortOwner:
         try:
             if not is_id(job_id):  # a process may set it to anything
                 return None
-            with lookup.open_known(self._ctx, job_id) as job:
+            with lookup.open_known(self._ctx.caller, job_id) as job:
                 return job.read_meta()
         except (OSError, OutliveError):  # of another root, or of another caller behind a wall
             return None
@@ -133,8 +133,10 @@ class PortOwner:
     def _command_of(self, pid: int, definition: Definition | None) -> str:
         """Return the command line, or the name alone for a caller who could not see it with ps(1)."""
         ctx = self._ctx
-        is_bounded = ctx.face == "mcp" and bool(ctx.config.uses("sandbox") or ctx.ceiling or ctx.wall is not None)
-        if is_bounded or (ctx.rights is not None and not ctx.rights.allows(EXEC)):
+        is_bounded = ctx.face == "mcp" and bool(
+            ctx.config.uses("sandbox") or ctx.caller.ceiling or ctx.caller.wall is not None
+        )
+        if is_bounded or (ctx.caller.rights is not None and not ctx.caller.rights.allows(EXEC)):
             return tree.comm(pid).decode("utf-8", "replace")
         start = process.start_time(pid) or 0
         masked = [] if definition is None else definition.mask

@@ -10,10 +10,11 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from outlive.jobs.context import Context
-from outlive.jobs.pipelines import form, stages
+from outlive.core.shell import form, reader
+from outlive.core.shell.form import Command
+from outlive.jobs.context import Principal
+from outlive.jobs.pipelines import stages
 from outlive.jobs.pipelines.deciding import last_list
-from outlive.jobs.pipelines.form import Command
 from outlive.render.failures import telling
 from outlive.store.inspection.inspect import Inspection
 from outlive.store.output.merged import Output
@@ -63,7 +64,7 @@ class _Script:
     """What holds for a whole string."""
 
     def __init__(self, text: str, options: list[str]) -> None:
-        self.commands = form.commands(text)
+        self.commands = reader.commands(text)
         each = form.every(self.commands)
         self.functions = {one.defines: one.inside for one in each if one.defines}
         self._entered: set[str] = set()  # functions, which may call themselves, and each other many times
@@ -75,12 +76,9 @@ class _Script:
 
     def inside(self, command: Command) -> list[Command]:
         """Return the commands that a command stands for; of a function only the first time."""
-        text = form.given_to_shell(command.words)
+        text = form.run_by(command.words)
         if text is not None:
-            try:
-                return form.commands(text)
-            except form.Unclear:
-                return []
+            return reader.commands(text)
         if command.inside or command.name in self._entered:
             return command.inside
         self._entered.add(command.name)
@@ -89,14 +87,12 @@ class _Script:
 
 def masked(text: str, options: Sequence[str] = ()) -> Masked | None:
     """Return how a shell string hides a failure; None if it does not, or if that is not clear. `options`: of the shell."""
-    try:
-        script = _Script(text, list(options))
-    except form.Unclear:
-        return None
+    script = _Script(text, list(options))
     joined = [one for one in script.commands if not one.defines]
     if not joined:
         return None
     last = joined[-1]
+    background = next((one for one in joined if one.operator == "&"), None)
     if last.operator == "&":
         return Masked(_code(last), "Without `&` its own code is reported.", last=_SHELL)
     *others, pipeline = form.pipelines(joined)
@@ -106,11 +102,9 @@ def masked(text: str, options: Sequence[str] = ()) -> Masked | None:
         found = _said_last(script, others, last)
         if found is not None or others[-1][-1].operator != "&&":
             return found
-    if last.words == ["wait"] and any(one.operator == "&" for one in joined):
-        first = next(one for one in joined if one.operator == "&")
-        return Masked(_code(first), "`wait PID` gives its code.", last="`wait`")
+    if last.words == ["wait"] and background is not None:
+        return Masked(_code(background), "`wait PID` gives its code.", last="`wait`")
     found = _lost(script, [one for stages in last_list(joined) for one in stages], _MOST_DEPTH)
-    background = next((one for one in joined if one.operator == "&"), None)
     if found is None and background is not None and not any(one.name == "wait" for one in joined):
         return Masked(_code(background), "", is_doubtful=True)
     return found
@@ -199,7 +193,7 @@ def _code(command: Command, before: str = "") -> str:
     return f"`{before}{named.name}`"
 
 
-def hint(ctx: Context, inspection: Inspection, output: Output) -> Whose | None:
+def hint(caller: Principal, inspection: Inspection, output: Output) -> Whose | None:
     """Return whose code the job ended with, if it is not that of all of its commands, or what signal it stands for; None
     otherwise."""
     definition, code = inspection.definition, inspection.state.exit_code
@@ -217,7 +211,7 @@ def hint(ctx: Context, inspection: Inspection, output: Output) -> Whose | None:
     how = masked(definition.command[0], definition.shell[1:])
     if how is None or (code and not (how.last and how.advice is _PIPEFAIL)):
         return None
-    line = None if code else _reported(ctx, output)
+    line = None if code else _reported(caller, output)
     line = None if line is not None and _prints(definition.command[0], line) else line
     said = _worded(how, code, line)
     return None if said is None else Whose(said, line)
@@ -225,7 +219,7 @@ def hint(ctx: Context, inspection: Inspection, output: Output) -> Whose | None:
 
 def _prints(text: str, line: str) -> bool:
     """Return whether a string itself prints this line: no program that may have failed does."""
-    printing = (one.words for one in form.every(form.commands(text)) if one.name in _SAYING)
+    printing = (one.words for one in form.every(reader.commands(text)) if one.name in _SAYING)
     return any(line in " ".join(words) for words in printing)
 
 
@@ -255,8 +249,8 @@ def _of_stages(names: list[str], codes: list[int], code: int) -> str | None:
     return f"Exit code {code} is that of `{names[owner]}`; {rest}."
 
 
-def _reported(ctx: Context, output: Output) -> str | None:
+def _reported(caller: Principal, output: Output) -> str | None:
     end = output.read(max(0, output.end - _SEARCHED_BYTES), output.end)
     if not _SIGNS.search(end):
         return None
-    return telling.reported(output, ctx.config.get("output", "problem_matcher") or ())
+    return telling.reported(output, caller.config.get("output", "problem_matcher") or ())

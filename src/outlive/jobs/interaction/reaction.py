@@ -44,7 +44,7 @@ class Reaction:
         self.begin_again(wait_ms)
         self.asks = False  # once it is settled: whether the job asks for more
         self.waits = False  # ... or waits for input, without a sign that it has reacted
-        self._since = self.before if ctx.client is None else known_to_session.seen(ctx, job)
+        self._since = self.before if ctx.caller.client is None else known_to_session.seen(ctx, job)
 
     def begin_again(self, wait_ms: int) -> None:
         """Make ready for another write, whose output is shown with that of those before."""

@@ -47,7 +47,7 @@ def ask(ctx: Context, plan: Plan, job: JobDir, holder: int, deadline: float | No
     """
     try:
         if ctx.later is not None:  # a server goes on with it when this call has been answered
-            mine = lookup.open_known(ctx, job.job_id)
+            mine = lookup.open_known(ctx.caller, job.job_id)
             ctx.later(partial(_hold, ctx, plan, mine, holder))
             holder = -1
         given = _answer(job, deadline)
@@ -97,7 +97,7 @@ def go_on(ctx: Context, job: JobDir, given: Given | None, by: str, deadline: flo
     job, and its approval was asked for."""
     inspection = adoption.inspect_and_adopt(ctx, job)
     definition = inspection.definition
-    is_own = definition.owner == ctx.owner and ownership.is_own(ctx, definition)
+    is_own = definition.owner == ctx.caller.owner and ownership.is_own(ctx, definition)
     if definition.approval is None or not is_own:
         raise OutliveError("invalid_state", f"job {short_id(job.job_id)} waits for no approval")
     ctx.job_id = job.job_id
@@ -111,8 +111,8 @@ def go_on(ctx: Context, job: JobDir, given: Given | None, by: str, deadline: flo
 def take(ctx: Context, job: JobDir, state: str, always: bool, reason: str | None, *, by: str) -> None:
     """Write an answer down that came by a client. It has no effect if another one was first.
     Errors: denied, io_error."""
-    if ctx.rights is not None:
-        ctx.rights.require_approving()
+    if ctx.caller.rights is not None:
+        ctx.caller.rights.require_approving()
     require_person(ctx.store, job.read_meta())
     _, first = _write(ctx, job, state, by, reason)
     if always and first:
@@ -148,7 +148,7 @@ def withdraw(ctx: Context, job: JobDir) -> Inspection:
     """Withdraw a pending job. If it was approved at the same moment, wait until it has started and
     return that. Errors: invalid_state, io_error."""
     try:
-        given, _ = approval.answer(job, approval.WITHDRAWN, by=ownership.actor(ctx, job.read_meta()))
+        given, _ = approval.answer(job, approval.WITHDRAWN, by=ownership.actor(ctx.caller, job.read_meta()))
     except OSError as error:
         raise from_os(f"withdrawing job {job.job_id}", error, on="store") from error
     inspection = _settled(ctx, job)

@@ -13,6 +13,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from outlive.core.shell import form
 from outlive.jobs.permission.facts import decides
 from outlive.policy import links, runners
 from outlive.policy.harmless import use_of
@@ -58,7 +59,7 @@ def stamps(
     words = [*dict.fromkeys(every)][:_MOST_WORDS]
     firsts = [word for text in command for word in _FIRST_WORD.findall(text)] if shell else command[:1]
     firsts = [*dict.fromkeys(firsts)][:_MOST_LOOKED_FOR]
-    reads = any(map(_is_interpreter, words)) or any(os.path.basename(one) not in runners.SHELLS for one in shell[:1])
+    reads = any(map(_is_interpreter, words)) or not all(map(form.is_shell, shell[:1]))
     of_variables = [part for name in called if decides(name) for part in called[name].split(os.pathsep)]
     looked = _Looked(cwd, env.get("PATH") or os.defpath, words)
     files = [file for file in looked.there([*shell[:1], *words]) if reads or os.access(file, os.X_OK)]
@@ -174,4 +175,4 @@ def _interpreter(file: str) -> str:
 def _is_interpreter(word: str) -> bool:
     name = os.path.basename(word)
     use = use_of(name) or use_of(runners.plain(name))
-    return name in runners.SHELLS or name in _READS_TOO or (use is not None and use.check in _READS_SCRIPTS)
+    return form.is_shell(name) or name in _READS_TOO or (use is not None and use.check in _READS_SCRIPTS)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from outlive.jobs.pipelines import form
-from outlive.jobs.pipelines.form import Command
+from outlive.core.shell import form, reader
+from outlive.core.shell.form import Command
 
 _LEAVING = frozenset({"exit", "exec", "return"})  # behind these any command may be the reason
 _MOST_DEPTH = 5  # of `bash -c` in `bash -c`
@@ -25,22 +25,16 @@ def last_list(joined: list[Command]) -> list[list[Command]]:
     return each[start:]
 
 
-def programs(words: list[str], *, is_string: bool) -> Programs:
+def programs(words: list[str], shell: list[str] | None = None, depth: int = _MOST_DEPTH) -> Programs:
     """Return which programs of a command gave its exit code. Of what cannot be read any of its words may have."""
-    text = words[0] if is_string else form.given_to_shell(words)
+    text = form.run_by(words, shell)
     if text is None:
         return Programs(frozenset(map(_base, words[:1])), frozenset())
-    for _ in range(_MOST_DEPTH):
-        try:
-            joined = [one for one in form.commands(text) if not one.defines]
-        except form.Unclear:
-            joined = []
-        if not joined:
-            return Programs(frozenset([text]), frozenset())
-        inner = form.given_to_shell(joined[0].words) if len(joined) == 1 else None
-        if inner is None:
-            break
-        text = inner
+    joined = [one for one in reader.commands(text) if not one.defines]
+    if not joined:
+        return Programs(frozenset([text]), frozenset())
+    if len(joined) == 1 and depth and form.run_by(joined[0].words) is not None:
+        return programs(joined[0].words, depth=depth - 1)
     each = form.every(joined)
     every = _names(each)
     if any(one.name in _LEAVING or one.name == "set" for one in each) or "pipefail" in text:

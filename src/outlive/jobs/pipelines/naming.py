@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from outlive import limits
 from outlive.core.quoted import one_line
-from outlive.jobs.pipelines import form
-from outlive.jobs.pipelines.form import Command
+from outlive.core.shell import form, reader
+from outlive.core.shell.form import Command
 
 _NAMED_WORDS = 2
-_NAMED_CHARS = 2_000  # of a string, in which the command that names it stands
 # What they prepare says more
 _BEFORE = frozenset("cd pushd popd export set shopt source . trap umask ulimit read test [ [[ true : = exit".split())
 # What stands beside them says more
@@ -20,32 +19,26 @@ _SAYING = frozenset({"echo", "printf"})
 # Programs that run another one, and the options of all these programs that have a value
 _STARTERS = frozenset("timeout nohup nice sudo env command exec setsid stdbuf ionice".split())
 _VALUES = {
-    "git": frozenset("-c -C --git-dir --work-tree --namespace --exec-path".split()),
-    "docker": frozenset("-H --host --context --config -l --log-level".split()),
-    "kubectl": frozenset("-n --namespace --context --kubeconfig --cluster --user -s --server".split()),
-    "helm": frozenset("-n --namespace --kube-context --kubeconfig".split()),
-    "npm": frozenset("--prefix -w --workspace -C".split()),
-    "pnpm": frozenset("--filter -F -C --dir".split()),
-    "yarn": frozenset("--cwd".split()),
-    "cargo": frozenset("--config -Z -C --color".split()),
-    "go": frozenset("-C".split()),
-    "uv": frozenset("--project --directory --config-file --cache-dir".split()),
-    "poetry": frozenset("-C --directory -P --project".split()),
-    "gh": frozenset("-R --repo".split()),
-    "aws": frozenset("--profile --region --output --endpoint-url".split()),
-    "gcloud": frozenset("--project --account --configuration".split()),
-    "systemctl": frozenset("-H --host -M --machine".split()),
-    "ssh": frozenset("-p -i -l -o -F -J -L -R -D -b -c -E -e -I -m -O -Q -S -W -w".split()),
-    "python": frozenset("-X -W --check-hash-based-pycs".split()),
-    "timeout": frozenset("-s --signal -k --kill-after".split()),
-    "nice": frozenset("-n --adjustment".split()),
-    "sudo": frozenset("-u --user -g --group -h -p -C -D -R -T".split()),
-    "env": frozenset("-u --unset -C --chdir".split()),
-    "stdbuf": frozenset("-i -o -e".split()),
-    "ionice": frozenset("-c -n".split()),
+    program: frozenset(options.split())
+    for programs, options in (
+        ("git", "-c -C --git-dir --work-tree --namespace --exec-path"),
+        ("docker", "-H --host --context --config -l --log-level"),
+        ("kubectl helm", "-n --namespace --context --kube-context --kubeconfig --cluster --user -s --server"),
+        ("npm", "--prefix -w --workspace -C"),
+        ("pnpm yarn", "--filter -F -C --dir --cwd"),
+        ("cargo go", "--config -Z -C --color"),
+        ("uv poetry", "-C --directory -P --project --config-file --cache-dir"),
+        ("gh", "-R --repo"),
+        ("aws gcloud", "--profile --region --output --endpoint-url --project --account --configuration"),
+        ("systemctl", "-H --host -M --machine"),
+        ("ssh", "-p -i -l -o -F -J -L -R -D -b -c -E -e -I -m -O -Q -S -W -w"),
+        ("python", "-X -W --check-hash-based-pycs"),
+        ("timeout nice stdbuf ionice", "-s --signal -k --kill-after -n --adjustment -i -o -e -c"),
+        ("sudo", "-u --user -g --group -h -p -C -D -R -T"),
+        ("env", "-u --unset -C --chdir"),
+    )
+    for program in programs.split()
 }
-_SPECIAL = frozenset("'\"\\;&|()<>{}$`=!\n#")
-_KEYWORDS = ("if ", "for ", "while ", "until ", "case ", "select ", "time ", "[[ ")
 
 
 def name_of(command: list[str]) -> str:
@@ -53,7 +46,7 @@ def name_of(command: list[str]) -> str:
     `pytest tests`, `python3 -m venv`. Of several commands the last that does more than prepare, say or clear up."""
     words = main_words(command)
     if not words:
-        return command[0][: limits.NAME_CHARS].strip() or "command"
+        return one_line(command[0])[: limits.NAME_CHARS].strip() or "command"
     verb = words[0].rsplit("/", 1)[-1] or words[0]
     rest = _without_options(verb, words[1:])
     if rest[:1] == ["-m"] and len(rest) > 1 and _known(verb) == "python":
@@ -68,7 +61,7 @@ def name_of(command: list[str]) -> str:
 def main_words(command: list[str]) -> list[str]:
     """Return the words of the command that a job is named for; none if it has none."""
     words = command if len(command) > 1 else _words(command[0])
-    inside = form.given_to_shell(words) if words else None
+    inside = form.run_by(words) if words else None
     words = [word for word in (inside and _words(inside)) or words if word.strip()]
     return without_starters(words) if words else []
 
@@ -77,7 +70,7 @@ def without_starters(words: list[str]) -> list[str]:
     """Return the words of the command that `timeout 5`, `sudo -u x` or `env A=1` starts; these words if they start none."""
     found = words
     while (starter := found[0].rpartition("/")[2]) in _STARTERS:
-        rest = _without_options(starter, found[1:], all_of_them=True)
+        rest = _without_options(starter, found[1:])
         if starter == "timeout":
             rest = rest[1:]
         while rest and starter in ("env", "sudo") and "=" in rest[0]:
@@ -92,19 +85,12 @@ def _known(program: str) -> str:
     return "python" if program.startswith(("python", "pypy")) else program
 
 
-def _without_options(program: str, words: list[str], *, all_of_them: bool = False) -> list[str]:
+def _without_options(program: str, words: list[str]) -> list[str]:
     """Return the words behind the options of a program whose options with a value are known, up to python's -m."""
     values = _VALUES.get(_known(program))
     at = 0
-    while (
-        values is not None
-        and at < len(words)
-        and words[at][:1] == "-"
-        and (all_of_them or words[at] not in ("-m", "-c"))
-    ):
+    while values is not None and at < len(words) and words[at][:1] == "-" and words[at] != "-m":
         at += 2 if words[at] in values else 1
-    if values is not None and "-c" in values and words[at : at + 1] == ["-c"]:
-        return _without_options(program, words[at + 2 :])
     return words[at:] or words
 
 
@@ -122,14 +108,8 @@ def _named(words: list[str]) -> list[str]:
 
 
 def _words(text: str) -> list[str]:
-    """Return the words of the command that a shell string is named for."""
-    if not _SPECIAL.intersection(text) and not text.lstrip().startswith(_KEYWORDS):
-        return one_line(text).split(" ")
-    try:
-        each = _first_stages(form.commands(text[:_NAMED_CHARS]))
-    except form.Unclear:  # or it was cut
-        simple = form.simple_commands(text[:_NAMED_CHARS])
-        return next((words for words in simple if words[0] not in _BEFORE), simple[-1] if simple else [])
+    """Return the words of the command that a shell string is named for; none of one that cannot be read."""
+    each = _first_stages(reader.commands(text))
     for passed in (BESIDE, _BEFORE | _SAYING, _BEFORE):
         chosen = next((words for words in reversed(each) if words[0].rpartition("/")[2] not in passed), None)
         if chosen is not None:
@@ -140,9 +120,7 @@ def _words(text: str) -> list[str]:
 def _first_stages(joined: list[Command]) -> list[list[str]]:
     """Return the words of the first stage of each pipeline, those inside groups and loops too."""
     found = []
-    for stages in form.pipelines(joined):
+    for stages in form.pipelines([one for one in joined if not one.defines]):
         first = next((one for one in stages if one.kind or one.name not in _BEFORE), stages[0])
-        if first.defines:
-            continue
         found += _first_stages(first.inside) if first.kind else [first.words]
     return found

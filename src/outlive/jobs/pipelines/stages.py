@@ -12,7 +12,7 @@ from collections.abc import Mapping
 
 import outlive
 from outlive.core.records import Definition
-from outlive.jobs.pipelines import form
+from outlive.core.shell import form, reader
 from outlive.store import atomic_file
 from outlive.store.inspection.inspect import Inspection
 from outlive.store.job_dir import STAGES, JobDir
@@ -31,10 +31,7 @@ def of(definition: Definition) -> list[str]:
     another pipeline of the string might be taken for it."""
     if definition.shell is None or "|" not in definition.command[0]:
         return []
-    try:
-        joined = form.commands(definition.command[0])
-    except form.Unclear:
-        return []
+    joined = reader.commands(definition.command[0])
     if not joined or joined[-1].operator == "&":
         return []
     *others, last = form.pipelines(joined)

@@ -132,10 +132,14 @@ def answer_of(result: object) -> tuple[str, bool, str | None] | None:
 def of_task(about: Context, definition: Definition, job: JobDir) -> dict[str, object]:
     """Return the `inputRequests` of a task whose job has not started for want of an approval: none if it was answered,
     for another client than the starter of the job, and for a client that approves nothing."""
-    rights = about.rights
+    rights = about.caller.rights
     if rights is None or not has_user() or not rights.allows(EXEC) or not rights.approves:
         return {}
-    if definition.owner != about.owner or not ownership.is_own(about, definition) or approval.read(job) is not None:
+    if (
+        definition.owner != about.caller.owner
+        or not ownership.is_own(about, definition)
+        or approval.read(job) is not None
+    ):
         return {}
     form = question(definition)
     if form is None:
@@ -161,7 +165,7 @@ async def ask(ctx: Request, call: Context, definition: Definition, form: types.E
     """Show the form while the job waits, and write the user's answer down. A client that cannot be asked leaves the
     question to a person at a terminal."""
     try:
-        job = lookup.open_known(call, definition.job_id)
+        job = lookup.open_known(call.caller, definition.job_id)
     except OutliveError:  # removed meanwhile
         return
     with job, anyio.move_on_after(approval.seconds_left(definition)):
@@ -178,7 +182,7 @@ async def _ask(ctx: Request, call: Context, form: types.ElicitRequestFormParams,
     with suppress(OutliveError, MCPError, NoBackChannelError, *gone):  # or it cannot be asked now
         given = answer_of(await ctx.session.elicit_form(form.message, form.requested_schema, related))
         if given is not None:
-            asking.take(call, job, *given, by=by(call.owner))
+            asking.take(call, job, *given, by=by(call.caller.owner))
 
 
 async def _until_answered(job: JobDir, scope: anyio.CancelScope) -> None:

@@ -7,7 +7,7 @@ import os
 from outlive import limits
 from outlive.core.units import size
 from outlive.parts.finding import Finding, Place, fail, ok, unopened, warn
-from outlive.store.cleanup import deletions, when_to_collect
+from outlive.store.cleanup import deletions, disk_use
 from outlive.store.root import default_path
 from outlive.system import mounts
 
@@ -94,25 +94,21 @@ def space(place: Place) -> Finding:
 
 
 def automatic(place: Place) -> Finding:
-    """Tell the share of the store, how much of it was taken when it was last measured, and what
-    was deleted since."""
+    """Tell the share of the store, how much of it is taken, and what was deleted automatically."""
     if place.store is None or place.config is None:
         return unopened(place)
     told, facts = _deleted(place)
     bounds = place.config.bounds()
     if bounds is None:
         return ok(f"off: [gc] of the configuration bounds nothing{told}", automatic=False, **facts)
-    limit = when_to_collect.share(place.store.fd, bounds.max_percent)
-    last = when_to_collect.last_in(place.store.fd)
+    limit = disk_use.share(place.store.fd, bounds.max_percent)
     facts |= {"automatic": True, "max_percent": bounds.max_percent, "share_bytes": limit}
     if limit is None:
         return ok(f"on; no share of the file system is set{told}", **facts)
     share = f"at most {size(limit)}, {bounds.max_percent:g} % of the file system"
-    if last is None or last.used_bytes is None:
-        return ok(f"on: jobs take {share}; not measured yet{told}", **facts)
-    facts["used_bytes"] = last.used_bytes
-    text = f"on: jobs take {share}; {size(last.used_bytes)} when they were last measured{told}"
-    if last.used_bytes > limit:
+    facts["used_bytes"] = used = disk_use.of_jobs(place.store.path, place.store.fd, place.store.ids())
+    text = f"on: jobs take {share}; {size(used)} now{told}"
+    if used > limit:
         advice = (
             "What runs, or ended in the last five minutes, is not deleted automatically. `outlive list --all` shows the "
             "jobs, `outlive remove JOB` ends and deletes one; [gc] max_percent sets the share."

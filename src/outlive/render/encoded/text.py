@@ -112,13 +112,9 @@ class Text:
             pieces = [(stream, start, self._output.read_stream(stream, start, stop))]
         kept: Placed = []
         for number, at, data in pieces:
-            here, end = at, at + len(data)
-            for low, high in self._output.missing[number]:
-                if low < end and high > here:
-                    kept.append((number, here, data[here - at : max(here, low) - at]))
-                    here = min(high, end)
-            kept.append((number, here, data[here - at :]))
-        return [piece for piece in kept if piece[2]]
+            spans = self._output.missing[number].around(at, at + len(data))
+            kept += [(number, low, data[low - at : high - at]) for low, high in spans]
+        return kept
 
 
 def _begun(text: str) -> int:
@@ -186,8 +182,8 @@ class _Stream:
         """Return where to begin, so that a character begins there: at or before `at`, or where the
         first unit begins behind bytes that are gone."""
         hole = self._output.gap.streams[self._stream]
-        gone = [stop for _, stop in self._output.missing[self._stream] if stop <= at]
-        least = max(hole.stop if hole.stop <= at else 0, *gone, 0)
+        gone = self._output.missing[self._stream]
+        least = max(span.stop if span.stop <= at else 0 for span in (hole, gone))
         width = self._encoding.width
         hidden = self._secrets_in(max(least, at - (_BACK_BYTES if width == 1 else 2 * width)), at)
         least = max(least, *(min(at, secret.stop) for secret in hidden), 0)

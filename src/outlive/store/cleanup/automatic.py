@@ -3,16 +3,16 @@
 The supervisor of a job does it after the job is over, all sinks were notified and the locks are
 released: no caller waits for that process, it knows the bounds of the caller that started the job,
 and where no jobs end nothing grows. One process at a time collects in a root, and not too often: it
-holds a lock on `.collected`, which says when the next look is due (when_to_collect.py).
+holds a lock on `.collected`, which says when one last did (when_to_collect.py).
 """
 
 from __future__ import annotations
 
+import os
 import time
 from contextlib import suppress
 
 from outlive.core.bounds import Bounds
-from outlive.core.ids import id_time_ms
 from outlive.core.records import AuditTarget
 from outlive.core.units import seconds_of
 from outlive.errors import OutliveError
@@ -36,79 +36,60 @@ def collect(store: Store, bounds: Bounds, audit: AuditTarget | None = None) -> i
     process is at it, or if the root cannot be written. `audit`: where it is recorded."""
     now = time.time()
     with suppress(OSError), Closing(when_to_collect.locked(store.fd)) as stamp:
-        last = when_to_collect.last(stamp)
-        if not when_to_collect.is_due(last, now):
+        status = os.fstat(stamp)
+        if not when_to_collect.is_due(status):
             return 0
-        when_to_collect.begin(stamp, now)
-        if last is not None and now - last.due_at > GC_PAUSE_S:
+        when_to_collect.begin(stamp)
+        last = when_to_collect.last(status)
+        if last is not None and now - last > GC_PAUSE_S:
             return 0
-        began = time.monotonic()
         with Deletions(store, "automatic", audit) as deletions:
-            sweep = _Sweep(store, bounds, now, deletions)
-        if not sweep.was_cut_short:  # else the next look follows in a minute
-            when_to_collect.end(stamp, now, sweep.used_bytes, time.monotonic() - began)
-        return sweep.deleted
+            return _sweep(store, bounds, now, deletions)
     return 0
 
 
-class _Sweep:
-    """Deletes the jobs beyond the bounds. `used_bytes`: what all jobs take afterwards, None if that was not asked for."""
-
-    def __init__(self, store: Store, bounds: Bounds, now: float, deletions: Deletions) -> None:
-        self.deleted, self.was_cut_short = 0, False
-        delete.clean(store, dry_run=False)
-        limit = when_to_collect.share(store.fd, bounds.max_percent)
-        self.used_bytes = None if limit is None else disk_use.of_jobs(store.path, store.fd, store.ids())
-        if limit is not None and self.used_bytes is not None and self.used_bytes <= limit:
-            limit = None
-        survey = _Survey(store, bounds, now, sizes=limit is not None)
-        # Begun here: a survey that takes longer must not end every sweep before its first job
-        until = time.monotonic() + GC_WORK_S
-        for one, why in survey.beyond(bounds, limit):
-            if time.monotonic() >= until:
-                self.was_cut_short = True
-                return
-            if one.has_just_ended(now):
-                continue
-            try:
-                freed = _delete(store, one.job_id, why, deletions)
-            except (OSError, OutliveError):  # held again, or deleted by another process
-                continue
-            self.deleted += 1
-            if self.used_bytes is not None:
-                self.used_bytes -= freed
+def _sweep(store: Store, bounds: Bounds, now: float, deletions: Deletions) -> int:
+    delete.clean(store, dry_run=False)
+    limit = disk_use.share(store.fd, bounds.max_percent)
+    if limit is not None and disk_use.of_jobs(store.path, store.fd, store.ids()) <= limit:
+        limit = None
+    if limit is None and bounds == Bounds(max_percent=bounds.max_percent):
+        return 0
+    survey = _Survey(store, bounds, sizes=limit is not None)
+    # Begun here: a survey that takes longer must not end every sweep before its first job
+    until = time.monotonic() + GC_WORK_S
+    deleted = 0
+    for one, why in survey.beyond(bounds, now, limit):
+        if time.monotonic() >= until:
+            break
+        if one.has_just_ended(now):
+            continue
+        try:
+            _delete(store, one.job_id, why, deletions)
+        except (OSError, OutliveError):  # held again, or deleted by another process
+            continue
+        deleted += 1
+    return deleted
 
 
-def _delete(store: Store, job_id: str, why: str, deletions: Deletions) -> int:
+def _delete(store: Store, job_id: str, why: str, deletions: Deletions) -> None:
     with JobDir.open(store, job_id) as job:
         scope = job.read_meta().scope
-        return delete.delete(store, job, note=lambda freed: deletions.note(job_id, scope, why, freed))
+        delete.delete(store, job, note=lambda freed: deletions.note(job_id, scope, why, freed))
 
 
 class _Survey:
-    """The jobs of a root as the bounds see them. Opens no more jobs than the bounds need."""
+    """The jobs of a root as the bounds see them."""
 
-    def __init__(self, store: Store, bounds: Bounds, now: float, *, sizes: bool) -> None:
+    def __init__(self, store: Store, bounds: Bounds, *, sizes: bool) -> None:
         """`sizes`: the bytes of each job are needed, and whether it counts towards the share."""
         self._store = store
-        self._now = now
         self._share = sizes
         self._sizes = sizes or bounds.max_bytes is not None
         self._ended: list[Ended] = []
         self._other_bytes = self._kept_bytes = 0  # of jobs that stay: of all, and of this machine's
-        for job_id in self._ids(bounds):
+        for job_id in sorted(store.ids()):
             self._take(job_id)
-
-    def _ids(self, bounds: Bounds) -> list[str]:
-        ids = sorted(self._store.ids())
-        if self._sizes or (bounds.max_jobs is not None and len(ids) > bounds.max_jobs):
-            return ids
-        if bounds.older_than_s is None:
-            return []
-        # A job is older than its end: only those that began long enough ago can have ended long
-        # enough ago
-        cutoff_ms = (self._now - bounds.older_than_s) * 1000
-        return [one for one in ids if id_time_ms(one) < cutoff_ms]
 
     def _take(self, job_id: str) -> None:
         foreign = False
@@ -135,8 +116,8 @@ class _Survey:
         self._other_bytes += size
         self._kept_bytes += 0 if foreign else size
 
-    def beyond(self, bounds: Bounds, limit: int | None) -> list[tuple[Ended, str]]:
+    def beyond(self, bounds: Bounds, now: float, limit: int | None) -> list[tuple[Ended, str]]:
         """Return the jobs to delete, each with the bound that it exceeds. `limit`: how many bytes
         are the share of the file system; None where the store is below it."""
         share = None if limit is None else Share(limit, self._kept_bytes, int(limit * _TARGET))
-        return surplus(self._ended, bounds, now=self._now, other_bytes=self._other_bytes, share=share)
+        return surplus(self._ended, bounds, now=now, other_bytes=self._other_bytes, share=share)

@@ -37,6 +37,15 @@ def of_jobs(path: str, root: int, ids: Iterable[str]) -> int:
     return total
 
 
+def share(root: int, percent: float | None) -> int | None:
+    """Return the bytes that a store in this root may take, None where they are not bounded or the
+    file system does not say how large it is."""
+    if percent is None:
+        return None
+    status = os.statvfs(root)
+    return int(status.f_blocks * status.f_frsize * percent / 100) or None
+
+
 def _bytes_in(fd: int) -> tuple[int, list[str]]:
     """Return the bytes that what is in a directory takes, and the names of the directories in it."""
     total, inner = 0, []

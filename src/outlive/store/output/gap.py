@@ -43,6 +43,12 @@ class Hole(NamedTuple):
     def holds(self, at: int) -> bool:
         return self.start <= at < self.stop
 
+    def around(self, start: int, stop: int) -> list[tuple[int, int]]:
+        """Return [start, stop) without the hole, as up to two spans."""
+        if not self.crossed_by(start, stop):
+            return [(start, stop)] if start < stop else []
+        return [(low, high) for low, high in ((start, self.start), (self.stop, stop)) if low < high]
+
     def kept(self, start: int, stop: int) -> int:
         """Return how many bytes of [start, stop) are still there."""
         gone = min(stop, self.stop) - max(start, self.start)

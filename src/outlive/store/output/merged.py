@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 
 from outlive.store.atomic_file import NotOurs
 from outlive.store.job_dir import LOGS, ORDER, JobDir
-from outlive.store.output import damage, order
+from outlive.store.output import order
 from outlive.store.output.gap import NO_GAP, Gap, GapFile, Hole
 from outlive.store.output.masks import Mask
 from outlive.store.output.sparse import output_size
@@ -103,13 +103,9 @@ class Output:
         # 9,775.)
         job = self.job
         lengths = [output_size(job, stream) for stream in (STDOUT, STDERR)]
-        self.missing = damage.read(job)
-        ends = [max((stop for _, stop in spans), default=0) for spans in self.missing]
-        self.sizes = [max(lengths[stream], job.least_size(stream), ends[stream]) for stream in (STDOUT, STDERR)]
-        for stream, spans in enumerate(self.missing):
-            # Cut or deleted, and not yet restored to its length by the supervisor
-            if lengths[stream] < self.sizes[stream]:
-                spans[:] = damage.merge([*spans, (lengths[stream], self.sizes[stream])])
+        self.sizes = [max(lengths[stream], job.least_size(stream)) for stream in (STDOUT, STDERR)]
+        cuts = job.log_cuts[:2], job.log_cuts[2:]
+        self.missing = [_missing(*values) for values in zip(cuts, lengths, self.sizes, strict=True)]
         self._order, self.damage = order.opened(job, self.sizes)
         self._records = os.fstat(self._order).st_size // _RECORD.size if self._order >= 0 else 0
         self._use(self._gaps.newest())
@@ -153,8 +149,7 @@ class Output:
     @property
     def missing_bytes(self) -> int:
         """How many bytes another program cut out of the logs, not counting those in the gap."""
-        holes = self.gap.streams
-        return sum(hole.kept(*span) for hole, spans in zip(holes, self.missing, strict=True) for span in spans)
+        return sum(gone.kept(span.start, span.stop) for gone, span in zip(self.gap.streams, self.missing, strict=True))
 
     def end_of(self, stream: int | None) -> int:
         """Return the length of one log, or (None) of the merged output."""
@@ -164,7 +159,7 @@ class Output:
         """Return the runs of [start, stop) in order, as (stream, bytes), without missing bytes.
         `only`: of one stream."""
         pieces = self._sure(lambda: self._pieces(start, min(stop, self.end), only))
-        return [(stream, damage.without(data, at, self.missing[stream])) for stream, at, data in pieces]
+        return [(stream, self._shown(stream, at, data)) for stream, at, data in pieces]
 
     def placed(self, start: int, stop: int, *, by_record: bool = False) -> list[tuple[int, int, bytes]]:
         """Return [start, stop) in order, as (stream, position in its log, bytes). Missing bytes are
@@ -177,22 +172,29 @@ class Output:
 
     def shown_stream(self, stream: int, start: int, stop: int) -> bytes:
         """Return bytes [start, stop) of one stream's own log, without missing bytes."""
-        if not any(low < stop and high > start for low, high in self.missing[stream]):
-            return self.read_stream(stream, start, stop)
-        hole = self.gap.streams[stream]
-        spans = _around(hole, start, min(stop, self.sizes[stream]))
-        parts = [damage.without(self.read_stream(stream, *span), span[0], self.missing[stream]) for span in spans]
-        return b"".join(parts)
+        return b"".join(self._shown(stream, at, data) for at, data in self._log_pieces(stream, start, stop))
 
     def read_stream(self, stream: int, start: int, stop: int) -> bytes:
         """Return bytes [start, stop) of one stream's own log, each in its place: missing bytes are
         zeros."""
+        return b"".join(data for _, data in self._log_pieces(stream, start, stop))
 
-        def parts() -> bytes:
-            spans = _around(self.gap.streams[stream], start, min(stop, self.sizes[stream]))
-            return b"".join(self._read_log(stream, low, high - low) for low, high in spans)
+    def _log_pieces(self, stream: int, start: int, stop: int) -> list[tuple[int, bytes]]:
+        def pieces() -> list[tuple[int, bytes]]:
+            spans = self.gap.streams[stream].around(start, min(stop, self.sizes[stream]))
+            return [(low, self._read_log(stream, low, high - low)) for low, high in spans]
 
-        return self._sure(parts)
+        return self._sure(pieces)
+
+    def _shown(self, stream: int, at: int, data: bytes) -> bytes:
+        """Return `data`, which stands at `at` of a log, without its missing bytes. A line that was cut
+        gets a newline."""
+        gone = self.missing[stream]
+        if not gone.crossed_by(at, at + len(data)):
+            return data
+        before = data[: max(0, gone.start - at)]
+        end = b"\n" if before and not before.endswith(b"\n") else b""
+        return before + end + data[gone.stop - at :]
 
     def take(self, start: int, count: int, stream: int | None = None) -> tuple[int, bytes]:
         """Return at most `count` bytes without a gap between them, and where they begin: at
@@ -307,7 +309,7 @@ class Output:
     ) -> list[tuple[int, int, bytes]]:
         """Return the runs as (stream, where in its log, bytes)."""
         pieces: list[tuple[int, int, bytes]] = []
-        for low, high in _around(self.gap.merged, start, stop):
+        for low, high in self.gap.merged.around(start, stop):
             pieces += self._runs(low, high, only, by_record=by_record)
         return pieces
 
@@ -413,8 +415,11 @@ class Output:
         return self._masks[stream].applied(first, data) if self._masks else data
 
 
-def _around(hole: Hole, start: int, stop: int) -> list[tuple[int, int]]:
-    """Return [start, stop) without the hole, as up to two spans."""
-    if not hole.crossed_by(start, stop):
-        return [(start, stop)] if start < stop else []
-    return [(low, high) for low, high in ((start, hole.start), (hole.stop, stop)) if low < high]
+def _missing(cut: list[int], length: int, size: int) -> Hole:
+    """Return which bytes of a log another program changed: those that its supervisor found, and what was cut off since
+    (of a job that ended, its length is known)."""
+    start, stop = cut
+    if length < size:
+        start, stop = min(start, length) if stop else length, size
+    stop = min(stop, size)
+    return Hole(min(start, stop), stop)

@@ -9,7 +9,6 @@ from collections.abc import Callable
 from outlive.store import history
 from outlive.store.atomic_file import open_to_write
 from outlive.store.job_dir import LOGS, JobDir
-from outlive.store.output import damage
 from outlive.store.output.sparse import output_size
 from outlive.system.fds import Closing
 
@@ -17,36 +16,38 @@ _IN_PLACE_CHECK_S = 1.0  # how often, while there is output, the logs are checke
 
 
 class LogFiles:
-    """`fds` and `sizes` belong to the pump, and are the same lists for ever. `on_new_file`: a log
-    is another file now."""
+    """`fds` and `sizes` belong to the pump, and are the same lists for ever. `write`: changes the
+    state of the job, which was read."""
 
-    def __init__(self, job: JobDir, tell: Callable[..., None], on_new_file: Callable[[], None]) -> None:
+    def __init__(self, job: JobDir, tell: Callable[..., None], write: Callable[..., None]) -> None:
         """Errors: OSError. A log that was deleted is made again."""
         self.job = job
         self._tell = tell
-        self._on_new_file = on_new_file
+        self._write = write
         self.fds = [open_to_write(job.fd, name) for name in LOGS]
-        known = damage.read(job)
-        ends = [max((stop for _, stop in spans), default=0) for spans in known]
-        self.sizes = [max(output_size(job, stream), end) for stream, end in enumerate(ends)]
+        self.sizes = [max(output_size(job, stream), job.log_cuts[2 * stream + 1]) for stream in (0, 1)]
         self._synced = [0, 0]  # the lengths that `unsynced` saw
         self._look_at = time.monotonic() + _IN_PLACE_CHECK_S
 
     def mend(self, stream: int) -> None:
-        """If the log was cut, say what is missing, and give it its length back: positions behind it stay
-        what they are. Before each write, so it costs one lseek(2)."""
+        """If the log was cut, say so, and give it its length back: positions behind it stay what they
+        are. Before each write, so it costs one lseek(2)."""
         there = os.lseek(self.fds[stream], 0, os.SEEK_END)
         end = self.sizes[stream]
         if there >= end:
             return
+        cuts, at = list(self.job.log_cuts), 2 * stream
+        start, stop = cuts[at : at + 2]
+        cuts[at : at + 2] = min(start, there) if stop else there, end
+        self.job.log_cuts = cuts
+        self._write(log_cuts=cuts)  # first: what reads as zeros is known to be no output
         try:
-            damage.record(self.job, stream, there, end)
             os.ftruncate(self.fds[stream], end)
-        except OSError:  # full, or the directory is gone: the next look tries again
+        except OSError:  # a limit on the length of files: the next look tries again
             return
         self._synced[stream] = 0
-        name = ("stdout", "stderr")[stream]
-        self._tell(history.MISSING, stream=name, from_byte=there, to_byte=end, bytes=end - there)
+        if not stop:
+            self._tell(history.MISSING, stream=("stdout", "stderr")[stream], from_byte=there)
 
     def look(self, now: float) -> None:
         """Check once a second while there is output."""
@@ -84,7 +85,6 @@ class LogFiles:
         except OSError:  # a link or a directory in its place: what we hold goes on
             return
         self._synced[stream] = 0
-        self._on_new_file()
 
     def unsynced(self) -> list[int]:
         """Return the fds of the logs that have grown since the last call."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 
 from outlive.store.job_dir import LOGS, MASKS, JobDir
-from outlive.store.output.damage import merge
 from outlive.store.output.masks import HEADER, PAIR
 from outlive.system.fds import Closing
 
@@ -86,7 +85,7 @@ class _Search:
         """Write the places, those that touch each other as one. Errors: OSError."""
         if not places:
             return
-        joined = merge(places)
+        joined = _joined(places)
         self._longest = max(self._longest, *(stop - first for first, stop in joined))
         os.pwrite(self._fd, HEADER.pack(self._searched, self._longest), 0)
         os.pwrite(self._fd, b"".join(PAIR.pack(*place) for place in joined), HEADER.size + self._count * PAIR.size)
@@ -95,6 +94,17 @@ class _Search:
 
     def close(self) -> None:
         os.close(self._fd)
+
+
+def _joined(places: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Return the places in order; those that overlap or touch become one."""
+    joined: list[tuple[int, int]] = []
+    for start, stop in sorted(places):
+        if joined and start <= joined[-1][1]:
+            joined[-1] = joined[-1][0], max(stop, joined[-1][1])
+        else:
+            joined.append((start, stop))
+    return joined
 
 
 def _all(data: bytes, value: bytes) -> list[int]:

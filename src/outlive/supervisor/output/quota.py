@@ -21,8 +21,7 @@ _QUOTA_STEP = 16  # beyond the quota, output is given back in steps of a sixteen
 _QUOTA_STEP_BYTES = 4 * 1024**2  # ... at most this: each byte of a step is read once more, for its newlines
 _GAP_LINE_BYTES = 65_536  # a gap is shifted by at most this to begin and end between lines
 GAP_SYNC_S = 0.5  # how often the record of a growing gap is synced; a power cut loses the record of the steps since
-# The second event about a growing gap comes after the first, later ones at growing intervals
-_GAP_EVENT_S = (20.0, 600.0)
+_GAP_EVENT_S = 60.0  # between two events about a growing gap
 
 _BLOCK = 65_536  # a larger block of a file system would be given back one step later
 _READ = 1 << 18
@@ -47,7 +46,7 @@ class Quota:
         self._possible = True
         self._told: Gap = NO_GAP
         self._sync_at = 0.0
-        self._tell_at, self._pause = 0.0, _GAP_EVENT_S[0]
+        self._tell_at = 0.0
         self.turn_bytes = self._step or NEVER
         self.full_at = quota_bytes or NEVER
         if quota_bytes:
@@ -69,6 +68,8 @@ class Quota:
                 os.utime(fd, ns=both)
         except OSError:  # the next step tries again
             return
+        finally:
+            self._close()
 
     def make_room(self, end: int) -> bool:
         """The output is `end` bytes long. False: nothing can be given back here, and no more is to be stored."""
@@ -81,6 +82,8 @@ class Quota:
                 self._grow(end)
         except Exception:  # noqa: BLE001 - no mistake in here may cost the job its supervisor
             self.full_at = end + max(self._step, self.full_at // 64)  # a full disk, or an edited directory
+        finally:
+            self._close()
         return self._possible
 
     def finish(self) -> None:
@@ -88,7 +91,7 @@ class Quota:
         if self._gap is not self._told:
             self._tell_of_gap()
 
-    def close(self) -> None:
+    def _close(self) -> None:
         for fd in self._fds:
             os.close(fd)
         self._fds = []
@@ -97,10 +100,10 @@ class Quota:
             self._writer = None
 
     def _open(self) -> None:
-        if not self._fds:
-            self._fds = [self._job.open_file(name, os.O_RDWR) for name in (*LOGS, ORDER)]
-        if self._writer is None:
-            self._writer = GapWriter(self._job)
+        """For one step: another program may put another file in the place of a log."""
+        for name in (*LOGS, ORDER):
+            self._fds.append(self._job.open_file(name, os.O_RDWR))
+        self._writer = GapWriter(self._job)
 
     def _can_punch(self) -> bool:
         """Asked where nothing is lost by it: behind the end of our own file."""
@@ -194,6 +197,5 @@ class Quota:
         hole = self._gap.merged
         lines = sum(stream.lines for stream in self._gap.streams)
         self._told = self._gap
-        self._tell_at = time.monotonic() + self._pause
-        self._pause = min(_GAP_EVENT_S[1], self._pause * 2)
+        self._tell_at = time.monotonic() + _GAP_EVENT_S
         self._tell(history.GAP, from_seq=hole.start, to_seq=hole.stop, bytes=hole.stop - hole.start, lines=lines)

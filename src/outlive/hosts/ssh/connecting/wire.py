@@ -19,15 +19,15 @@ _HEADER = struct.Struct("<BQI")
 # Bytes of a file of the job at this position; the first two are the logs, by number of the stream
 STDOUT, STDERR, ORDER, MASK0, MASK1 = range(5)
 # A whole file of the job
-GAP, MISSING = 5, 6
+GAP = 5
 # A JSON object (words.py); bytes that belong to the next one
-WORD, DATA = 7, 8
+WORD, DATA = 6, 7
 CHUNK = 1 << 18
 # The most bytes of a message by its kind, and no other kind is taken. Logs are not held in memory
 _LONGEST = {
     **dict.fromkeys((STDOUT, STDERR), (1 << 32) - 1),
     ORDER: 32,
-    **dict.fromkeys((MASK0, MASK1, GAP, MISSING), 1 << 20),
+    **dict.fromkeys((MASK0, MASK1, GAP), 1 << 20),
     WORD: 1 << 23,
 }
 _LONGEST_POSITION = 1 << 62

@@ -66,7 +66,7 @@ def of(definition: Definition, output: Output) -> LastWords:
 
 
 def of_command(definition: Definition) -> Programs:
-    return deciding.programs(definition.command, is_string=definition.shell is not None)
+    return deciding.programs(definition.command, definition.shell)
 
 
 def kept(text: str, programs: Programs, *, sure: bool = False) -> str:

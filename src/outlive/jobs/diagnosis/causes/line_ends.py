@@ -14,7 +14,7 @@ from itertools import islice
 
 from outlive.core.quoted import quoted
 from outlive.core.records import Definition
-from outlive.jobs.pipelines import form
+from outlive.core.shell import form, reader
 from outlive.jobs.pipelines.naming import without_starters
 
 _COMMAND = (
@@ -66,11 +66,12 @@ def scripts(definition: Definition) -> Iterator[tuple[str, bytes]]:
 
 def _files(definition: Definition) -> Iterator[tuple[str, bool]]:
     """Yield the files that the command names as programs, and as scripts of a shell (True)."""
-    if definition.shell is not None:
-        each = form.simple_commands(definition.command[0])
-    else:
-        text = form.given_to_shell(definition.command)
-        each = [definition.command] if text is None else form.simple_commands(text)
+    text = form.run_by(definition.command, definition.shell)
+    each = (
+        [definition.command]
+        if text is None
+        else [one.words for one in form.every(reader.commands(text)) if not one.kind]
+    )
     each = [words for words in each if words]  # a definition that was damaged has none
     for words in each:
         rest = without_starters(words)

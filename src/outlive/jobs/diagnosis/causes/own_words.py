@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from outlive.core.quoted import cut, visible
 from outlive.core.records import Definition, State
-from outlive.jobs.pipelines import form
-from outlive.jobs.pipelines.form import Command
+from outlive.core.shell import form, reader
+from outlive.core.shell.form import Command
 
 _ENDING = frozenset({"pkill", "kill", "xargs"})
 _WITH_VALUE = frozenset("-u -U -G -g -s -t -F -d -r -O -m -e -A -B -C --signal --euid --uid --group --pgroup".split())
@@ -28,15 +28,11 @@ class Look(NamedTuple):
 def hint(definition: Definition, state: State) -> str | None:
     """Return the sentence about a job that looks for its own words and runs, was ended by a signal, or decided by what it
     found; None for others."""
-    shell, text = _shell_and_text(definition)
+    text = form.run_by(definition.command, definition.shell)
     if text is None or definition.script is not None:
         return None
-    try:
-        joined = form.commands(text)
-    except form.Unclear:
-        return None
-    each = form.every(joined)
-    looks = _looks(each, f"{shell} {text}")
+    each = form.every(reader.commands(text))
+    looks = _looks(each, " ".join([*(definition.shell or definition.command[:-1]), text]))
     ends = any(not _ENDING.isdisjoint(one.words) for one in each)
     if not state.finished:
         inside = [
@@ -58,12 +54,6 @@ def _worded(look: Look, what: str) -> str:
         f"{named} matches its own shell, which has the text of this command in its argument list, {what}. For jobs use kill "
         f"and wait{instead}."
     )
-
-
-def _shell_and_text(definition: Definition) -> tuple[str, str | None]:
-    if definition.shell is not None:
-        return " ".join(definition.shell), definition.command[0]
-    return " ".join(definition.command[:-1]), form.given_to_shell(definition.command)
 
 
 def _looks(each: list[Command], line: str) -> list[Look]:

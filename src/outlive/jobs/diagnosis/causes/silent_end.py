@@ -6,8 +6,8 @@ import re
 import shlex
 
 from outlive.core.records import Definition
+from outlive.core.shell import form
 from outlive.jobs.diagnosis.causes import last_words, line_ends
-from outlive.jobs.pipelines import form
 
 _TIMED_OUT = 124
 _STOPS = re.compile(r"^[ \t]*set[ \t]+(?:-o[ \t]+errexit\b|-[a-zA-Z]*e)", re.MULTILINE)
@@ -29,7 +29,7 @@ def of_set_e(definition: Definition, said: str, errors: str) -> str | None:
     output, `errors`: what of it are errors."""
     if errors.strip() or last_words.reports(said):
         return None
-    text = definition.command[0] if definition.shell is not None else form.given_to_shell(definition.command) or ""
+    text = form.run_by(definition.command, definition.shell) or ""
     is_option = any(word[:1] == "-" and "e" in word for word in (definition.shell or [])[1:])
     if _STOPS.search(text.replace(";", "\n")) or (is_option and any(sign in text for sign in ";\n")):
         return _advice("`set -x` at its start (bash -x) shows which") if _is_of(text, said) else None

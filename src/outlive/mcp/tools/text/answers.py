@@ -291,8 +291,8 @@ def _list(answer: Members, _process: bool) -> tuple[str, list[str]]:
     told = ("" if not counts or counts.get("complete") else "at least ") + counted(count, "job")
     told += f", {running} running" if running else ""
     if count > len(jobs):
-        failed = number_of(counts, "failed")
-        told += (f", {failed} failed" if failed else "") + f"; {len(jobs)} shown"
+        ended = ((number_of(counts, how), how) for how in ("failed", "killed"))
+        told += "".join(f", {number} {how}" for number, how in ended if number) + f"; {len(jobs)} shown"
     # Where none is marked as another's: a brief list of the session's own jobs, or a full one
     unmarked = not any(job.get("others") for job in jobs)
     owners = unmarked and len({job.get("owner") for job in jobs}) > 1
@@ -304,7 +304,8 @@ def _list(answer: Members, _process: bool) -> tuple[str, list[str]]:
 def _list_line(job: Members, owners: bool, places: bool) -> str:
     """`owners`, `places`: the jobs of the list are not all of one owner, or of one directory."""
     since = text_of(job, "started_at") or text_of(job, "created_at")
-    rest = brief.besides(brief.of_entry(dict(job), Listed), Listed.flat(), Listed.IN_SENTENCES)
+    said = Listed.IN_SENTENCES | sentences.said_in_state(job)
+    rest = brief.besides(brief.of_entry(dict(job), Listed), Listed.flat(), said)
     parts = [
         str(job.get("short_id") or job.get("job_id")),
         sentences.short_state(job) + _left(job),

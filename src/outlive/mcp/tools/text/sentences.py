@@ -99,6 +99,11 @@ def ending(answer: Members) -> str:
     return f"Command ended ({answer.get('state')})."
 
 
+def said_in_state(job: Members) -> set[str]:
+    """Return further members that `short_state` says, where they say something."""
+    return {"stages"} if job.get("state") == "exited" else set()
+
+
 def short_state(job: Members) -> str:
     state = str(job.get("state"))
     if job.get("reason") in ("timeout", "idle_timeout", "oom", "limit") or (state == "failed" and job.get("reason")):

@@ -261,15 +261,13 @@ class Page:
     def _kept(self, stream: int, offset: int, data: bytes) -> list[tuple[int, int, bytes]]:
         """Return the parts of a run, each with its position in the log, those that are missing under
         LOST."""
-        pieces: list[tuple[int, int, bytes]] = []
+        gone = self._output.missing[stream]
         at, end = offset, offset + len(data)
-        for low, high in self._output.missing[stream]:
-            low, high = max(low, at), min(high, end)
-            if low < high:
-                pieces.append((stream, at, data[at - offset : low - offset]))
-                pieces.append((LOST, low, data[low - offset : high - offset]))
-                at = high
-        return [*pieces, (stream, at, data[at - offset :])]
+        if not gone.crossed_by(at, end):
+            return [(stream, at, data)]
+        low, high = max(gone.start, at), min(gone.stop, end)
+        spans = (stream, at, low), (LOST, low, high), (stream, high, end)
+        return [(kind, start, data[start - at : stop - at]) for kind, start, stop in spans]
 
 
 def _row(line: int | None, begin: int, stop: int, runs: list[object], whole: int) -> list[object]:
