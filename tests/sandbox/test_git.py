@@ -481,8 +481,8 @@ def test_a_link_into_the_cache_of_the_sandbox_is_removed(ground: Ground) -> None
     place = ground.directory("attacks")
     inside = ("run", "--wait", "--sandbox", "workspace-write")
     ground.outlive(*inside, "git init -q ~/.cache/evil", cwd=place)
-    (cache,) = (ground.home / ".cache/outlive/sandbox").iterdir()
-    answer = ground.outlive(*inside, f"mkdir a; ln -s {cache}/.cache/evil a/docs; ln -s a/docs more", cwd=place)
+    (evil,) = ground.home.glob(".cache/outlive/sandbox/*/*/.cache/evil")
+    answer = ground.outlive(*inside, f"mkdir a; ln -s {evil} a/docs; ln -s a/docs more", cwd=place)
     assert not (place / "a/docs").is_symlink() and f"{place}/a/docs" in answer["message"], answer
 
 
@@ -641,3 +641,21 @@ def test_a_fifo_in_the_place_of_a_dotfile_keeps_no_later_start_waiting(ground: G
     assert made["exit_code"] == 0
     for mode in ("workspace-write", "read-only"):
         assert ground.outlive(*words, mode, "true", cwd=place)["state"] == "exited", mode
+
+
+@USERS
+def test_nothing_that_a_job_left_leads_to_a_repository_in_the_cache_of_the_sandbox(ground: Ground) -> None:
+    """A file of any name that says `gitdir: …` is a repository for a push to it, and so is the remote of a harmless one."""
+    place, pwned = ground.directory("attacks"), ground.home / "pwned"
+    script = f"""{HELPERS} PWNED={pwned}; git init -q --bare ~/.cache/evil; hook > ~/.cache/evil/hooks/pre-receive
+        chmod +x ~/.cache/evil/hooks/pre-receive; touch cached; until test -s evil; do sleep 0.05; done
+        repo new; rm -r new/.git/hooks; git -C new remote add known $(cat evil); echo "gitdir: $(cat evil)" | tee new/file > file"""
+    words = ("run", "--sandbox", "workspace-write", "--until", "file=cached")
+    job = str(ground.outlive(*words, script, cwd=place)["job_id"])
+    (evil,) = ground.home.glob(".cache/outlive/sandbox/*/*/.cache/evil")
+    (place / "evil").write_text(str(evil))
+    assert ground.outlive("wait", job)["exit_code"] == 0
+    for remote in ("known", "file", "../file"):
+        ground.shell(f"cd new && ! git push -q {remote} HEAD", place)
+    assert not pwned.exists()
+    assert ground.outlive(*words[:3], "--wait", "ls ~/.cache/evil/hooks", cwd=place)["exit_code"] == 0  # and is kept

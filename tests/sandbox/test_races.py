@@ -133,10 +133,13 @@ def test_a_working_tree_that_another_job_makes_up_shows_nothing(ground: Ground) 
     place = ground.directory("attacks")
     script = (
         "mkdir -p t ~/.cache/evil; echo $PWD/t/.git > ~/.cache/evil/gitdir; echo $HOME/.ssh > ~/.cache/evil/commondir; "
-        "evil=$HOME/.cache/outlive/sandbox/$(printf %s $PWD | sha256sum | cut -c1-16)/.cache/evil; "
-        'echo "gitdir: $evil" > t/.git; touch made; until test -e go; do sleep 0.05; done'
+        "touch cached; until test -s evil; do sleep 0.05; done; "
+        'echo "gitdir: $(cat evil)" > t/.git; touch made; until test -e go; do sleep 0.05; done'
     )
     job = str(ground.outlive("run", "--snapshot-after", "0", *IN_ONE, script, cwd=place)["job_id"])
+    wait.until((place / "cached").exists, what="the directory")
+    (evil,) = ground.home.glob(".cache/outlive/sandbox/*/*/.cache/evil")
+    (place / "evil").write_text(str(evil))
     wait.until((place / "made").exists, what="the working tree")
     answer = ground.outlive("run", "--wait", *IN_ONE, "! cat ~/.ssh/id_ed25519", cwd=place)
     (place / "go").touch()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from collections.abc import Callable
@@ -48,11 +49,18 @@ def read_env_files(paths: list[str], check: Callable[[int, str, str], None] | No
 
 
 def _read_regular(path: str, check: Callable[[int, str, str], None] | None) -> bytes:
-    """Return the beginning of a plain file. A FIFO or a device could block for ever, and is refused."""
-    fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    with open(fd, "rb") as file:
-        if not stat.S_ISREG(os.fstat(fd).st_mode):
+    """Return the beginning of a plain file. A FIFO or a device could block for ever, or begin something when it is
+    opened, and is refused before that."""
+    there = os.open(path, os.O_PATH | os.O_CLOEXEC)
+    try:
+        mode = os.fstat(there).st_mode
+        if stat.S_ISDIR(mode):
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
+        if not stat.S_ISREG(mode):
             raise invalid("env_file", f"{path} is not a plain file")
         if check is not None:
-            check(fd, path, "env_file")
-        return file.read(limits.MAX_ENV_FILE_BYTES + 1)
+            check(there, path, "env_file")
+        with open(os.open(f"/proc/self/fd/{there}", os.O_RDONLY | os.O_CLOEXEC), "rb") as file:
+            return file.read(limits.MAX_ENV_FILE_BYTES + 1)
+    finally:
+        os.close(there)

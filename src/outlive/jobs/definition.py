@@ -31,7 +31,7 @@ from outlive.jobs.permission import boundary
 from outlive.jobs.pipelines.naming import name_of
 from outlive.reports import path as report_path
 from outlive.sandbox import access
-from outlive.system import machine
+from outlive.system import fds, machine
 
 _EXISTING = "Name an existing directory."
 _WHERE = f"Give an absolute path with {argument('cwd')}."
@@ -315,16 +315,15 @@ def reading_in(sandbox: Sandbox | None) -> Callable[[int, str, str], None] | Non
 def open_stdin(path: str, check: Callable[[int, str, str], None] | None) -> int:
     """Open the file that a job reads. Errors: io_error, and those of `check`."""
     try:
-        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # opening a FIFO without a writer would block
-        try:
-            if stat.S_ISDIR(os.fstat(fd).st_mode):
+        # It is looked at before it is opened: a link may lead to a device that begins something then
+        with fds.Closing(os.open(path, os.O_PATH | os.O_CLOEXEC)) as there:
+            if stat.S_ISDIR(os.fstat(there).st_mode):
                 raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
-            os.set_blocking(fd, True)
             if check is not None:
-                check(fd, path, "stdin")
-        except BaseException:
-            os.close(fd)
-            raise
+                check(there, path, "stdin")
+            # Opening a FIFO without a writer would block
+            fd = os.open(f"/proc/self/fd/{there}", os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        os.set_blocking(fd, True)
         return fd
     except OSError as error:
         raise from_os(f"opening {path} for the job's stdin", error) from error

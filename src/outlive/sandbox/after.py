@@ -22,6 +22,7 @@ from outlive.core.records import Sandbox, State
 from outlive.core.rights import identity_of
 from outlive.sandbox import gitconfig, search, visible_paths
 from outlive.sandbox.guard import CHANGES, Guard, changes, stamp_of, stamps
+from outlive.sandbox.mounts import rename_cache
 from outlive.sandbox.visible_paths import is_in
 from outlive.system.fds import DIRECTORY, Closing, names_in
 from outlive.system.paths import followed, opened
@@ -369,6 +370,8 @@ def _settings(top: str, before: Before) -> list[dict[str, str]]:
 def looked_at(folder: int, sandbox: Sandbox, state: State, tell: Callable[..., None], *, renames: bool = True) -> State:
     """Check the writable directories of a job that has ended, `folder` its own. Return the state with
     a message about what was found, if anything is new. Without `renames` nothing is changed."""
+    if sandbox.cache:
+        rename_cache(sandbox.cache)
     if sandbox.mode != "workspace-write" or sandbox.git == "write":
         return state
     every = check(sandbox, Before.read(folder), renames=renames)

@@ -7,7 +7,6 @@ import os
 import re
 import select
 import signal
-import stat
 from collections.abc import Iterable, Iterator, Mapping
 
 from outlive.core.records import Sandbox
@@ -380,8 +379,7 @@ def _beginning(path: str, folder: int | None, most: int) -> bytes | None:
     """Return the first `most` bytes of a regular file that is no link; None if it is none. A FIFO, which a job may have
     put there, is not waited for."""
     try:
-        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
+        with Closing(fds.open_regular(path, os.O_NOFOLLOW, dir_fd=folder)) as fd:
+            return os.read(fd, most)
     except OSError:
         return None
-    with Closing(fd):
-        return os.read(fd, most) if stat.S_ISREG(os.fstat(fd).st_mode) else None

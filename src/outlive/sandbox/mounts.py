@@ -9,8 +9,11 @@ programs replace.
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import os
 import stat
+import time
 from collections.abc import Callable, Iterable
 from typing import Protocol
 
@@ -21,6 +24,9 @@ from outlive.sandbox.search import Unguarded
 from outlive.sandbox.visible_paths import is_in
 from outlive.system import fds
 from outlive.system.paths import opened, spelled_twice
+
+_CACHED = "at-"  # how the name of what jobs cache begins
+_TRIES, _TRY_AGAIN_S = 100, 0.002
 
 
 class Guard(Protocol):
@@ -213,12 +219,15 @@ def _stores(mounts: Mounts, sandbox: Sandbox) -> None:
 def _own_stores(sandbox: Sandbox) -> list[str]:
     """Return the stores that are the sandbox's own: with an open network all, which are made, and
     without one those that an earlier job has filled."""
-    top = os.path.join(sandbox.cache or "", visible_paths.OWN_STORES)
-    is_open = sandbox.network == "open"
-    if not sandbox.cache or not (is_open or os.path.isdir(top)):
+    if not sandbox.cache:
         return []
-    os.makedirs(top, mode=0o700, exist_ok=True)
-    with fds.Closing(opened(top)) as folder:
+    is_open = sandbox.network == "open"
+    with fds.Closing(_cached(sandbox.cache)) as top:
+        try:
+            folder = _made(visible_paths.OWN_STORES, top) if is_open else _folder(visible_paths.OWN_STORES, top)
+        except FileNotFoundError:
+            return []
+    with fds.Closing(folder):
         names = [name for name in visible_paths.STORES if not _is_hidden(sandbox, f"{sandbox.home}/{name}")]
         return [name for name in names if _is_own(_flat(name), folder, make=is_open)]
 
@@ -251,11 +260,82 @@ def _flat(name: str) -> str:
 
 def _own(mounts: Mounts, sandbox: Sandbox, name: str) -> None:
     """Mount a directory of the sandbox's own cache in the place of one of the home."""
-    source = os.path.join(sandbox.cache or "", _flat(name))
-    os.makedirs(source, mode=0o700, exist_ok=True)
-    fd = opened(source)
-    os.chmod(f"/proc/self/fd/{fd}", 0o700)  # a job may have shut it
+    with fds.Closing(_cached(sandbox.cache or "")) as top, fds.Closing(_made(_flat(name), top)) as folder:
+        os.chmod(f"/proc/self/fd/{folder}", 0o700)  # a job may have shut it
+        fd = os.open(".", fds.DIRECTORY, dir_fd=folder)
+    _hold(fd)
     mounts.words += ["--bind-fd", mounts.number(fd), f"{sandbox.home}/{name}"]
+
+
+def _hold(fd: int) -> None:
+    """Keep a directory of the cache at its name until bubblewrap, which looks that up, has mounted and closed it. A job
+    may have a lock on it too, and is not waited for."""
+    for _ in range(_TRIES):
+        try:
+            fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            time.sleep(_TRY_AGAIN_S)
+        except OSError:  # no locks on this file system
+            return
+        else:
+            return
+
+
+def _cached(cache: str) -> int:
+    """Return an fd of what jobs cache, which lies in `cache` under a name that is another one after each job."""
+    os.makedirs(cache, mode=0o700, exist_ok=True)
+    with fds.Closing(opened(cache)) as top:
+        while True:
+            try:
+                return _folder(min(_names(top), default=_CACHED), top)
+            except FileNotFoundError:  # another job ended meanwhile, or this is the first one
+                if not _names(top):
+                    with contextlib.suppress(FileExistsError):
+                        os.mkdir(_CACHED, 0o700, dir_fd=top)
+
+
+def rename_cache(cache: str) -> None:
+    """Give what jobs cache another name at the end of a job, which may have left words that lead there: a file `.git`,
+    the remote of a repository. No repository is looked for in it. Where another job starts, its end does it."""
+    try:
+        with fds.Closing(opened(cache)) as top:
+            for name in _names(top):
+                with contextlib.ExitStack() as locks:
+                    if _is_free(_folder(name, top), locks):
+                        os.rename(name, _CACHED + os.urandom(16).hex(), src_dir_fd=top, dst_dir_fd=top)
+    except OSError:  # there is none, or another job did it meanwhile
+        return
+
+
+def _is_free(cached: int, locks: contextlib.ExitStack) -> bool:
+    """Lock what is in a cache; return whether no job starts with it now. What cannot be opened or locked counts as free:
+    a job may have shut it, and some file systems have no locks."""
+    locks.enter_context(fds.Closing(cached))
+    for name in fds.names_in(cached):
+        with contextlib.suppress(OSError):
+            fd = locks.enter_context(fds.Closing(os.open(name, fds.DIRECTORY, dir_fd=cached)))
+            try:
+                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return False
+    return True
+
+
+def _names(top: int) -> list[str]:
+    return [name for name in fds.names_in(top, ".") if name.startswith(_CACHED)]
+
+
+def _folder(name: str, folder: int) -> int:
+    try:
+        return os.open(name, os.O_PATH | fds.DIRECTORY, dir_fd=folder)
+    except NotADirectoryError:
+        raise OSError(0, "it is a link, or no directory", name) from None
+
+
+def _made(name: str, folder: int) -> int:
+    with contextlib.suppress(FileExistsError):
+        os.mkdir(name, 0o700, dir_fd=folder)
+    return _folder(name, folder)
 
 
 def _show(mounts: Mounts, sandbox: Sandbox, name: str) -> None:
@@ -281,17 +361,21 @@ def _chosen(mounts: Mounts, sandbox: Sandbox) -> None:
 
 def _has_place(sandbox: Sandbox, path: str) -> bool:
     """Return whether a mount can be made here: what a job left in its cache may be in the way."""
-    for name in visible_paths.CACHES:
+    for name in visible_paths.CACHES if sandbox.cache else ():
         top = f"{sandbox.home}/{name}"
-        if not sandbox.cache or not is_in(path, [top]):
-            continue
-        at = os.path.join(sandbox.cache, _flat(name))
-        for step in path.removeprefix(top).strip("/").split("/"):
-            at = os.path.join(at, step)
-            if not os.path.lexists(at):
-                return True
-            if os.path.islink(at) or not os.path.isdir(at) or not os.access(at, os.R_OK | os.W_OK | os.X_OK):
-                return False
+        if is_in(path, [top]):
+            with fds.Closing(_cached(sandbox.cache or "")) as folder:
+                return _leads_on(f"/proc/self/fd/{folder}/{_flat(name)}", path.removeprefix(top))
+    return True
+
+
+def _leads_on(at: str, path: str) -> bool:
+    for step in path.strip("/").split("/"):
+        at = os.path.join(at, step)
+        if not os.path.lexists(at):
+            return True
+        if os.path.islink(at) or not os.path.isdir(at) or not os.access(at, os.R_OK | os.W_OK | os.X_OK):
+            return False
     return True
 
 

@@ -8,6 +8,7 @@ import os
 import resource
 import select
 import socket
+import stat
 import struct
 import sys
 import threading
@@ -150,6 +151,19 @@ def content(path: str, most: int = 1 << 30) -> bytes:
     except OSError:
         return b""
     return b"".join(pieces)
+
+
+class NotRegular(OSError):
+    """What was to be read is a directory, a device, a FIFO or a socket."""
+
+
+def open_regular(path: str, flags: int = 0, *, dir_fd: int | None = None) -> int:
+    """Return an fd to read a regular file. It is looked at before it is opened: a job may have put a link to a device in
+    its place, and to open some devices is to start them (a watchdog, a tape). Errors: NotRegular, OSError."""
+    with Closing(os.open(path, os.O_PATH | os.O_CLOEXEC | flags, dir_fd=dir_fd)) as there:
+        if not stat.S_ISREG(os.fstat(there).st_mode):
+            raise NotRegular(errno.EINVAL, "it is no regular file", path)
+        return os.open(f"/proc/self/fd/{there}", os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
 
 
 def read_all(fd: int) -> bytes:

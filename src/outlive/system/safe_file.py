@@ -8,7 +8,7 @@ import stat
 
 from outlive.errors import OutliveError, from_os
 from outlive.system import process
-from outlive.system.fds import Closing
+from outlive.system.fds import Closing, NotRegular, open_regular
 from outlive.system.paths import is_in
 
 MOST_BYTES = 64 << 20
@@ -29,15 +29,15 @@ class ConfigFile:
     def read(self) -> bytes | None:
         """Return the content, or None if there is no file. Errors: io_error."""
         try:
-            with Closing(os.open(self.real, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)) as fd:
-                status = os.fstat(fd)
-                if not stat.S_ISREG(status.st_mode) or status.st_size > MOST_BYTES:
-                    message = f"{self.path} is not a regular file, or too large for a configuration"
-                    raise OutliveError("io_error", message)
+            with Closing(open_regular(self.real)) as fd:
+                if os.fstat(fd).st_size > MOST_BYTES:
+                    raise OutliveError("io_error", f"{self.path} is too large for a configuration")
                 with open(fd, "rb", closefd=False) as file:
                     return file.read()
         except FileNotFoundError:
             return None
+        except NotRegular as error:
+            raise OutliveError("io_error", f"{self.path} is not a regular file") from error
         except OSError as error:
             raise from_os(f"reading {self.path}", error) from error
 

@@ -164,7 +164,7 @@ class _Looked:
 def _interpreter(file: str) -> str:
     """Return what the first line of a script names, "" for another file."""
     try:
-        with fds.Closing(os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)) as fd:
+        with fds.Closing(fds.open_regular(file)) as fd:
             line = os.read(fd, _LINE_BYTES).partition(b"\n")[0]
     except OSError:
         return ""

@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import re
 import shlex
-import stat
 from collections.abc import Iterator
 from itertools import islice
 
@@ -16,6 +15,7 @@ from outlive.core.quoted import quoted
 from outlive.core.records import Definition
 from outlive.core.shell import form, reader
 from outlive.jobs.pipelines.naming import without_starters
+from outlive.system import fds
 
 _COMMAND = (
     "The command has Windows line ends (CR LF), and a shell takes the CR for a part of the word: send it with LF alone."
@@ -90,10 +90,7 @@ def _is_shell(shebang: bytes) -> bool:
 
 def _beginning(path: str) -> bytes:
     try:
-        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-        try:
-            return os.pread(fd, _READ_BYTES, 0) if stat.S_ISREG(os.fstat(fd).st_mode) else b""
-        finally:
-            os.close(fd)
+        with fds.Closing(fds.open_regular(path)) as fd:
+            return os.pread(fd, _READ_BYTES, 0)
     except OSError:
         return b""

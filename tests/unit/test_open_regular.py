@@ -1,0 +1,66 @@
+"""No file that a job may have put a link to a device in the place of is opened before it is looked at: some begin something."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from outlive.core.env_files import read_env_files
+from outlive.core.records import Definition, Sandbox
+from outlive.errors import OutliveError
+from outlive.jobs.definition import open_stdin, reading_in
+from outlive.jobs.diagnosis.causes import line_ends
+from outlive.jobs.permission.files import _interpreter
+from outlive.sandbox import gitconfig
+from outlive.system.fds import Closing, open_regular
+from outlive.system.safe_file import ConfigFile
+
+opened = os.open
+
+
+def command(path: str) -> Definition:
+    return Definition(command=["sh", path], cwd="/")
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        open_regular,
+        _interpreter,
+        lambda path: read_env_files([path]),
+        lambda path: list(line_ends.scripts(command(path))),
+        lambda path: gitconfig.without_secrets(path, "ignore"),
+        lambda path: ConfigFile(path).read(),
+        lambda path: open_stdin(path, reading_in(Sandbox(mode="workspace-write", roots=["/ws"]))),
+    ],
+    ids="open interpreter env_file line_ends gitconfig project stdin".split(),
+)
+def test_a_device_is_not_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, read: Callable[[str], object]) -> None:
+    link, touched = tmp_path / "link", []
+    link.symlink_to("/dev/full")
+
+    def recorded(path: str, flags: int, *more: int, **where: int) -> int:
+        fd = opened(path, flags, *more, **where)
+        if not flags & os.O_PATH and os.readlink(f"/proc/self/fd/{fd}") == "/dev/full":
+            touched.append(path)
+        return fd
+
+    monkeypatch.setattr(os, "open", recorded)
+    try:
+        read(str(link))
+    except (OSError, OutliveError):
+        pass
+    assert not touched
+
+
+def test_a_regular_file_is_read_and_a_link_only_where_one_may_be(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("text")
+    (tmp_path / "link").symlink_to("file")
+    for name in ("file", "link"):
+        with Closing(open_regular(str(tmp_path / name))) as fd:
+            assert os.read(fd, 9) == b"text"
+    with pytest.raises(OSError, match="no regular file"):
+        open_regular(str(tmp_path / "link"), os.O_NOFOLLOW)
