@@ -7,21 +7,14 @@ import json
 import pytest
 
 from outlive import verbs
+from support import examples
 from support.cli import Cli, Jobs
 from support.commands import GATE
 from support.terminal import Terminal
 
 TAKES_JOB = [
-    name
-    for name in verbs.names()
-    if any(arg.name == "job" and arg.cli == "JOB" for arg in verbs.load(name).args) and verbs.load(name).function
+    name for name in verbs.names() if examples.takes_job(verb := verbs.load(name)) and verb.cli and verb.function
 ]
-NEEDED = {
-    "resize": ("--cols", "9", "--rows", "9"),
-    "send-keys": ("a",),
-    "submit": ("--text", "a"),
-    "paste": ("--text", "a"),
-}
 
 
 def told(*words: str, status: int, env: dict[str, str | None] | None = None) -> str:
@@ -36,7 +29,7 @@ def told(*words: str, status: int, env: dict[str, str | None] | None = None) -> 
 
 @pytest.mark.parametrize("name", TAKES_JOB)
 def test_every_verb_says_to_a_person_that_there_is_no_such_job(cli: Cli, name: str) -> None:
-    found = cli.text("--human", *name.split(), "no such job", *NEEDED.get(name, ()))
+    found = cli.text("--human", *examples.words(name, "no such job"))
     assert found.stdout == ""
     error, hint = found.stderr.splitlines()[:2]
     assert error == "error: no job 'no such job'"

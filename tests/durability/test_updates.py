@@ -10,7 +10,9 @@ from typing import Any
 
 import pytest
 
-from support import pair, processes, tasks_client
+from outlive import verbs
+from outlive.core.records import CONTROL, READ
+from support import examples, pair, processes, tasks_client
 from support.cli import Cli
 from support.installed import Installed
 from support.jobs import aged as aged_job
@@ -236,34 +238,31 @@ def test_every_feature_of_a_server_can_be_used_for_the_first_time(
     assert server.request("resources/list")["resources"]
     assert server.request("resources/templates/list")["resourceTemplates"]
     server.request("resources/subscribe", {"uri": uri})
-    calls: dict[str, dict[str, Any]] = {
-        "list": {},
-        "status": {},
-        "poll": {},
-        "log": {"search": "beg[u]n"},
-        "tail": {},
-        "events": {},
-        "write": {"data": "text\n"},
-        "tag_set": {"tags": ["tag"]},
-        "notify_set": {"watch": ["text"]},
-        "wait": {"until": ["output"], "timeout_ms": 100},
-        "kill": {},
-        "restart": {"background": True},
-        "gc": {"dry_run": True},
-        "clear": {},
-    }
     (work / "go").touch()
     server.read_until(lambda: _updated(server, uri), "an update")
     assert server.request("resources/read", {"uri": uri})["contents"][0]["text"] == "begun\n\n"
-    for action, arguments in calls.items():
-        answer = server.call(
-            "process", action=action, **({} if action in ("list", "gc") else {"job_id": job}), **arguments
-        )
-        assert not answer.is_error, (action, answer.text)
+    more: dict[str, dict[str, Any]] = {
+        "log": {"search": "beg[u]n"},
+        "wait": {"until": ["output"], "timeout_ms": 100},
+        "restart": {"background": True},
+        "gc": {"dry_run": True},
+    }
+    for verb in (*(name for name in verbs.names() if _reads_or_changes(name)), "kill", "restart", "gc", "clear"):
+        arguments = examples.arguments(verb, job)
+        answer = server.call("process", **arguments, **more.get(verb, {}))
+        assert not answer.is_error, (verb, answer.text)
     made = server.call("process", action="create", command="true")
     assert server.call("process", action="start", job_id=made["job_id"])["exit_code"] == 0
     for one in server.call("process", action="list", all=True)["jobs"]:
         server.call("process", action="remove", job_id=one["job_id"])
+
+
+def _reads_or_changes(name: str) -> bool:
+    """Is this an action for a job that runs without a terminal?"""
+    verb = verbs.load(name)
+    if name in {"help", "send-keys", "submit", "paste", "screen", "resize", "kill", "remove", "clear"}:
+        return False
+    return verb.right == READ or (verb.right == CONTROL and examples.takes_job(verb))
 
 
 @BOTH_CHANGES

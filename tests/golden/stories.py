@@ -10,11 +10,12 @@ from collections.abc import Callable
 
 from golden import tool_stories
 from golden.book import BRIEF, FULL, HUMAN, Book
+from golden.tool_stories import OTHERS, READERS
+from support import examples
 
 Story = Callable[[Book], None]
 ERROR = (FULL, HUMAN)
 UNKNOWN = "01ARZ3NDEKTSV4RRFFQ69G5FAV"
-READERS = ("status", "usage", "poll", "log", "tail", "wait", "events", "kill")
 
 
 def starting(book: Book) -> None:
@@ -52,6 +53,8 @@ def reading(book: Book) -> None:
     for verb in READERS:
         book.ask(verb, UNKNOWN, forms=ERROR)
         book.ask(verb, "--unknown", forms=ERROR)
+    for verb in OTHERS:
+        book.ask(*examples.words(verb, UNKNOWN), forms=ERROR)
     ended = book.made("run", "--title", "much", "--tag", "a.b", "seq -f 'line %g' 60; exit 3")
     for verb in READERS:
         book.ask(verb, ended)

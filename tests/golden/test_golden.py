@@ -47,7 +47,7 @@ def test_the_tools_answer_as_before(
 
 def test_every_verb_and_every_action_has_a_page() -> None:
     pages = "\n".join(path.read_text(encoding="utf-8") for path in KEPT.glob("*.txt"))
-    assert not [verb for verb in names() if load(verb).cli and f"=== $ outlive {verb}" not in pages]
+    assert not [verb for verb in names() if load(verb).cli and f"=== $ outlive {verb}" not in pages], "make generated"
     actions = {"run": "spawn", "host list": "hosts"}
     for verb in offered():
-        assert f'"action": "{actions.get(verb, verb.replace(" ", "_"))}"' in pages
+        assert f'"action": "{actions.get(verb, verb.replace(" ", "_"))}"' in pages, "make generated"

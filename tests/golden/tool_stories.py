@@ -5,9 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from golden.book import Book
+from outlive.core.records import CONTROL, EXEC, READ
+from outlive.mcp.tools.offer import process_verbs
+from support import examples
 
 UNKNOWN = "01ARZ3NDEKTSV4RRFFQ69G5FAV"
-READERS = ("status", "usage", "poll", "log", "tail", "wait", "events", "kill")
+OF_JOB = [verb for verb in process_verbs().values() if examples.takes_job(verb)]
+READERS = [*(verb.name for verb in OF_JOB if verb.right == READ), "kill"]
+OTHERS = [verb.name for verb in OF_JOB if verb.name not in READERS]  # of which a story of its own may say more
 DETAILS = ("brief", "full")
 
 
@@ -15,6 +20,9 @@ def tools(book: Book) -> None:
     """What the server offers, and calls that no tool takes."""
     listed = book.session.tools()
     book.note("tools/list", {name: tool.model_dump(mode="json", exclude_none=True) for name, tool in listed.items()})
+    actions = process_verbs().items()
+    rights = {right: [action for action, verb in actions if verb.right == right] for right in (READ, CONTROL, EXEC)}
+    book.note("rights", rights)
     book.call("process", action="no-such")
     book.call("process")
     for detail in DETAILS:
@@ -56,6 +64,8 @@ def process_ended(book: Book) -> None:
     for action in READERS:
         book.call("process", action=action, job_id=UNKNOWN)
         book.call("process", action=action)
+    for verb in OTHERS:
+        book.call("process", **examples.arguments(verb, UNKNOWN))
     job = book.cli.ok("run", "--title", "much", "--tag", "a.b", "seq -f 'line %g' 60; exit 3")["job_id"]
     silent = book.cli.ok("run", "true")["job_id"]
     for one in (job, silent):

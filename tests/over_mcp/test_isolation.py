@@ -11,6 +11,7 @@ import pytest
 from mcp import MCPError, types
 
 from outlive.mcp.tools.offer import process_verbs
+from support import examples
 from support.cli import Cli
 from support.commands import GATE
 from support.mcp_client import McpRefusal, McpSession, RawMcp
@@ -19,13 +20,8 @@ from support.tiers import MODERN_FIRST, ONE_ERA, first
 
 Connect = Callable[..., McpSession]
 NEVER = "01ARZ3NDEKTSV4RRFFQ69G5FAV"  # the id of no job
-# What an action needs besides the job, to come as far as looking for it.
+# Of these actions an example that would do more harm, or show more
 NEEDS: dict[str, dict[str, Any]] = {
-    "write": {"data": "x"},
-    "send-keys": {"keys": ["Enter"]},
-    "paste": {"text": "x"},
-    "resize": {"cols": 80, "rows": 24},
-    "tag_set": {"tags": ["taken"]},
     "notify_set": {"notify_file": "/dev/null"},
     "kill": {"signal": "KILL"},
     "log": {"search": "secret"},
@@ -96,7 +92,7 @@ def spellings(job: str) -> list[str]:
 
 def of_job() -> list[str]:
     """Every action that takes a job."""
-    return [name for name, verb in process_verbs().items() if any(arg.mcp == "job_id" for arg in verb.args)]
+    return [action for action, verb in process_verbs().items() if examples.takes_job(verb)]
 
 
 @ONE_ERA
@@ -104,7 +100,7 @@ def of_job() -> list[str]:
 def test_the_job_of_another_is_no_job_to_any_action(inside: McpSession, others: Others, cli: Cli, names: int) -> None:
     before = [cli.ok("status", job)["state"] for job in others]
     for number, action in enumerate(of_job()):
-        given = {"action": action, **NEEDS.get(action, {})}
+        given = {**examples.arguments(process_verbs()[action].name), **NEEDS.get(action, {})}
         # By default each action asks for one of the jobs, and each job is asked for by several actions
         for job in others if names > 2 else others[number % len(others) :][:1]:
             for never, name in list(zip(spellings(NEVER), spellings(job), strict=True))[:names]:

@@ -10,9 +10,11 @@ from typing import Any
 import pytest
 from mcp import MCPError
 
+from outlive.core.records import CONTROL, EXEC, READ
 from outlive.mcp.tools.offer import process_verbs
 from outlive.sandbox import bubblewrap
 from outlive.store import atomic_file
+from support import examples
 from support.cli import Cli, Jobs
 from support.mcp_client import McpSession
 from support.serve import HttpSession, Served
@@ -21,17 +23,8 @@ from support.tiers import ONE_ERA
 from support.wait import until
 
 Connect = Callable[..., McpSession]
-READING = {"status", "poll", "log", "tail", "wait", "events", "screen", "list", "usage", "help"}
+READING = {action for action, verb in process_verbs().items() if verb.right == READ}
 STARTING = {"create", "start", "restart", "hosts"}  # hosts: for callers that start jobs there
-# What an action needs besides the job, to come as far as its right
-NEEDS: dict[str, dict[str, Any]] = {
-    "create": {"command": "true"},
-    "write": {"data": "x"},
-    "send-keys": {"keys": ["Enter"]},
-    "paste": {"text": "x"},
-    "resize": {"cols": 80, "rows": 24},
-    "tag_set": {"tags": ["taken"]},
-}
 
 
 @pytest.fixture
@@ -56,11 +49,30 @@ def actions(served: Served, name: str) -> tuple[list[str], list[str], dict[str, 
 
 
 def test_every_action_says_which_right_it_needs() -> None:
-    by_right: dict[str, set[str]] = {}
-    for action, verb in process_verbs().items():
-        by_right.setdefault(verb.right, set()).add(action)
-    assert by_right["read"] == READING
-    assert by_right["exec"] == STARTING
+    assert {action for action, verb in process_verbs().items() if verb.right == EXEC} == STARTING
+    assert {verb.right for verb in process_verbs().values()} == {READ, CONTROL, EXEC}
+
+
+def test_an_action_with_the_right_to_read_changes_nothing(served: Served, work: Path, jobs: Jobs) -> None:
+    call = limited(served, "--read-only")
+    for words in ({"command": "exec cat", "stdin": "open"}, {"command": "exec cat", "pty": True}):
+        served.tool("exec", workdir=str(work), until="input", **words)
+    before = kept(served)
+    assert len(before) == 2
+    for action in READING:
+        for job in before:
+            found = call("process", **examples.arguments(process_verbs()[action].name, job))
+            assert found["ok"] or found["error"]["code"] == "not_a_pty", (action, found)
+    assert kept(served) == before
+    for job in before:
+        assert served.tool("process", action="kill", job_id=job)["state"] == "killed"
+    jobs.end()
+
+
+def kept(served: Served) -> dict[str, list[bytes]]:
+    """What each job is, and what it put out."""
+    names = ("meta.json", "stdout.log", "stderr.log")
+    return {job.name: [(job / name).read_bytes() for name in names] for job in served.cli.root.glob("01*")}
 
 
 def test_a_token_that_only_reads_is_offered_and_may_do_nothing_else(served: Served, work: Path, jobs: Jobs) -> None:
@@ -74,8 +86,7 @@ def test_a_token_that_only_reads_is_offered_and_may_do_nothing_else(served: Serv
     for action, verb in process_verbs().items():
         if action in READING:
             continue
-        about = {"job_id": job} if any(arg.mcp == "job_id" for arg in verb.args) else {}
-        found = call("process", action=action, **about, **NEEDS.get(action, {}))
+        found = call("process", **examples.arguments(verb.name, job))
         assert found["error"]["code"] == "denied", (action, found)
     denied = call("exec", command="touch made", workdir=str(work))["error"]
     assert denied["details"] == {"right": "exec", "token": "limited"}

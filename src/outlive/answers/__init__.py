@@ -100,6 +100,9 @@ class Part(Record, frozen=False):
     BRIEF: ClassVar[tuple[str, ...]] = ()  # of the entries of a list: what brief shows of one, in this order
     BRIEF_OF_OTHERS: ClassVar[tuple[str, ...]] = ()  # ... and also of one with `others`
     SCHEMA: ClassVar[dict[str, Any]] = {}  # what else the JSON Schema has
+    # What the texts for a model and for a person say by sentences and columns of their own; all else of a brief answer
+    # stands there by its name
+    IN_SENTENCES: ClassVar[frozenset[str]] = frozenset()
 
     def __init_subclass__(cls) -> None:
         cls.DECLARED = {**cls.DECLARED, **{name: one for name, one in vars(cls).items() if type(one) is Field}}
@@ -123,6 +126,9 @@ class Part(Record, frozen=False):
 
 class Answer(Part):
     """The answer of a verb."""
+
+    # The text for a model, if one sentence says it all: "The terminal is now {cols}x{rows}."
+    TEXT: ClassVar[str] = ""
 
     @classmethod
     @cache

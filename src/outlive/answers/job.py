@@ -198,6 +198,12 @@ class Described(Part):
 
 
 class Status(Answer):  # of status
+    # descendants, errno and keyboard are in a hint
+    IN_SENTENCES = frozenset(
+        "job_id state exit_code signal reason message ended_by errno pid name command tags owner waiting_for_input prompt "
+        "echo keyboard approval tests report_problem idle_ms stdout_bytes stderr_bytes descendants notification previous".split()
+    )
+
     job: Job = part(Job)
     described: Described = part(Described, keep=("name", "cwd", "tags"))
     reported: Reported = part(Reported)

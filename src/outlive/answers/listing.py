@@ -15,6 +15,10 @@ class Listed(Part):  # without a docstring, which would be the description of ea
         "approval host queue reachable machine supervisor_pid damage".split()
     )
     BRIEF_OF_OTHERS = ("others", "owner", "session", "cwd")
+    IN_SENTENCES = frozenset(
+        "job_id state exit_code signal reason name descendants waiting_for_input started_at last_line message approval "
+        "supervisor_pid others owner session cwd".split()
+    )
 
     job_id: str = known.JOB_ID
     short_id: str = known.SHORT_ID
@@ -70,6 +74,8 @@ class List(Answer):  # of list
 
 
 class Tagged(Answer):  # of tag set
+    TEXT = "Tags of job {job_id}: {tags}."
+
     job: Job = part(Job)
     tags: list[str] = field("Its tags.", brief=ALWAYS, human=13)
     hint: str | None = known.HINT

@@ -22,6 +22,8 @@ class Written(Answer):  # of write, send-keys, submit and paste
 
 
 class Resized(Answer):  # of resize
+    TEXT = "The terminal of job {job_id} is now {cols}x{rows}."
+
     job: Job = part(Job)
     timeout_ms: int = TIMEOUT
     cols: int = field("Columns of the terminal.")

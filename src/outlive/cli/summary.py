@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from outlive import limits, verbs
+from outlive.answers.job import Status
 from outlive.answers.permission import is_pending
 from outlive.cli.text import Style, line
 from outlive.core import quoted
@@ -69,7 +70,7 @@ def of(answer: dict[str, object], style: Style) -> str:
         lines += map(line, wording.lines(answer))
     if answer.get("type") == "status":
         fields = verbs.fields_of("status")
-        rest = brief.besides(brief.of(answer, fields), fields, brief.OF_STATUS | _TOLD)
+        rest = brief.besides(brief.of(answer, fields), fields, Status.IN_SENTENCES | _TOLD)
         lines += [f"{name.replace('_', ' ')}: {line(value)}" for name, value in rest.items()]
     # What a person approves, or just did
     lines += [f"  {fact['label']}: {fact['value']}" for fact in entries_of(object_of(answer, "approval"), "facts")]

@@ -10,7 +10,7 @@ from pkgutil import resolve_name
 from typing import NamedTuple
 
 from outlive import parts
-from outlive.answers import FIRST, LAST, Field
+from outlive.answers import FIRST, LAST, Answer, Field
 from outlive.verbs.spec import Verb
 
 # Name as typed → the module of its declaration, which has the same name in capitals. The order is that of `--help`, of
@@ -104,11 +104,16 @@ def fields_of(type_: str) -> Mapping[str, Field]:
     """Return the fields of the answers of a type, by name; none of a type that no verb has, as those of the page."""
     found = _FIELDS.get(type_)
     if found is None:
-        name = canonical(type_)
-        verb = load(name) if name else next((verb for verb in map(load, offered()) if verb.type == type_), None)
-        record = verb.result if verb else None
+        record = record_of(type_)
         found = _FIELDS[type_] = record.flat() if record else {}
     return found
+
+
+def record_of(type_: str) -> type[Answer] | None:
+    """Return the record of the answers of a type; None of a type that no verb has."""
+    name = canonical(type_)
+    verb = load(name) if name else next((verb for verb in map(load, offered()) if verb.type == type_), None)
+    return verb.result if verb else None
 
 
 def places_of(type_: str) -> Places:

@@ -12,16 +12,6 @@ from outlive.core.units import duration, size
 from outlive.render.events import word
 from outlive.render.plain_text import readable
 
-# What every face says of a job by sentences and columns of its own: of an answer of status, and in a row of a list.
-# descendants, errno and keyboard are in a hint
-OF_STATUS = frozenset(
-    "job_id state exit_code signal reason message ended_by errno pid name command tags owner waiting_for_input prompt echo keyboard "
-    "approval tests report_problem idle_ms stdout_bytes stderr_bytes descendants notification previous".split()
-)
-OF_A_ROW = frozenset(
-    "job_id state exit_code signal reason name descendants waiting_for_input started_at last_line message approval supervisor_pid "
-    "others owner session cwd".split()
-)
 _NOTHING: tuple[object, ...] = ("", [], {})
 _ADDED = Field("", {})  # what a face adds to any answer: notices, how long a call was allowed to wait
 

@@ -15,13 +15,14 @@ from collections.abc import Callable
 
 from outlive import verbs
 from outlive.answers import advice
+from outlive.answers.job import Status
 from outlive.answers.listing import Listed
 from outlive.core.members import Members, entries_of, number_of, object_of, text_of, texts_of
 from outlive.core.quoted import in_json, visible
 from outlive.core.records import FINISHED
 from outlive.core.started import never_ran
 from outlive.core.units import counted
-from outlive.mcp.tools.text import sentences
+from outlive.mcp.tools.text import declared, sentences
 from outlive.render import events, times
 from outlive.render.rows import folded
 from outlive.reports import wording
@@ -39,7 +40,7 @@ def render(
     if not answer.get("ok"):
         said = [*_error(object_of(answer, "error")), *sentences.secrets(answer), *sentences.notices(answer, process)]
         return "\n".join(map(_one_line, said))
-    body, words = _BY_TYPE.get(text_of(answer, "type"), _plain)(answer, process)
+    body, words = _BY_TYPE.get(text_of(answer, "type"), _by_declaration)(answer, process)
     body = body.rstrip("\r\n")
     about = [*sentences.clamped(answer), *sentences.secrets(answer), *sentences.notices(answer, process)]
     about += [*_facts(members), *sentences.size(body)]
@@ -174,7 +175,7 @@ def _status(answer: Members, process: bool) -> tuple[str, list[str]]:
     if answer.get("state") == "running" and answer.get("idle_ms") is not None and not sentences.tells_silence(answer):
         lines.append(f"idle: {sentences.duration_of(answer, 'idle_ms')}")
     fields = verbs.fields_of("status")
-    rest = brief.besides(brief.of(dict(answer), fields), fields, brief.OF_STATUS | {"cwd", "damage", "sandbox"})
+    rest = brief.besides(brief.of(dict(answer), fields), fields, Status.IN_SENTENCES | {"cwd", "damage", "sandbox"})
     lines += [f"{name}: {visible(value)}" for name, value in rest.items()]
     lines += sentences.previous(answer, process)
     return "", [*lines, *sentences.hint(answer)]
@@ -305,8 +306,8 @@ def _list(answer: Members, _process: bool) -> tuple[str, list[str]]:
 def _list_line(job: Members, owners: bool, places: bool) -> str:
     """`owners`, `places`: the jobs of the list are not all of one owner, or of one directory."""
     since = text_of(job, "started_at") or text_of(job, "created_at")
-    told = brief.OF_A_ROW | sentences.said_in_state(job)
-    rest = brief.besides(brief.of_entry(dict(job), Listed), Listed.flat(), told)
+    said = Listed.IN_SENTENCES | sentences.said_in_state(job)
+    rest = brief.besides(brief.of_entry(dict(job), Listed), Listed.flat(), said)
     parts = [
         str(job.get("short_id") or job.get("job_id")),
         sentences.short_state(job) + _left(job),
@@ -343,13 +344,6 @@ def _removed(answer: Members, _process: bool) -> tuple[str, list[str]]:
     word = "Removed" if answer["type"] == "remove" else "Cleared"
     return "", [
         f"{word} job {answer['job_id']}; {answer.get('freed_bytes') or 0:,} bytes freed.",
-        *sentences.hint(answer),
-    ]
-
-
-def _tag_set(answer: Members, _process: bool) -> tuple[str, list[str]]:
-    return "", [
-        f"Tags of job {answer['job_id']}: {', '.join(texts_of(answer, 'tags')) or 'none'}.",
         *sentences.hint(answer),
     ]
 
@@ -398,12 +392,13 @@ def _screen(answer: Members, _process: bool) -> tuple[str, list[str]]:
     return rows, lines if rows else [*lines, "(an empty screen)"]
 
 
-def _resize(answer: Members, _process: bool) -> tuple[str, list[str]]:
-    return "", [f"The terminal of job {answer['job_id']} is now {_size(answer)}."]
-
-
 def _size(answer: Members) -> str:
     return f"{answer.get('cols')}x{answer.get('rows')}"
+
+
+def _by_declaration(answer: Members, process: bool) -> tuple[str, list[str]]:
+    lines = declared.lines(answer)
+    return ("", [*lines, *sentences.hint(answer)]) if lines else _plain(answer, process)
 
 
 def _plain(answer: Members, _process: bool) -> tuple[str, list[str]]:
@@ -433,15 +428,14 @@ _BY_TYPE: dict[str, Callable[[Members, bool], tuple[str, list[str]]]] = {
     "submit": _write,
     "paste": _write,
     "screen": _screen,
-    "resize": _resize,
     "kill": _kill,
     "list": _list,
     "clear": _removed,
     "remove": _removed,
-    "tag_set": _tag_set,
     "notify_set": _notify_set,
     "gc": _gc,
     "help": _help,
+    "hosts": _plain,
 }
 
 
