@@ -393,7 +393,7 @@ def test_the_list_of_tools_loads_no_function_of_a_verb() -> None:
 
 def test_each_verb_is_declared_with_a_function_that_takes_its_arguments() -> None:
     for verb in map(verbs_module.load, verbs_module.names()):
-        taken = {} if verb.program else inspect.signature(verb.run).parameters
+        taken = {} if not verb.function else inspect.signature(verb.run).parameters
         if taken and not any(one.kind is one.VAR_KEYWORD for one in taken.values()):
             assert {arg.name for arg in verb.args} - {"detail", "follow"} <= taken.keys(), verb.name
 

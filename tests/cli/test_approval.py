@@ -16,7 +16,7 @@ import pytest
 
 from outlive.config import Config
 from outlive.jobs import lookup
-from outlive.jobs.context import Context
+from outlive.jobs.context import Context, Principal
 from outlive.jobs.permission import approval
 from outlive.store import approval as answers
 from outlive.store.job_dir import Locks
@@ -82,18 +82,9 @@ def test_a_denial_is_answered_when_the_process_that_made_the_job_has_ended_it(
 ) -> None:
     job = pending(cli)
     with closing(Store.open(str(root), {})) as store:
-        ctx = Context(
-            store,
-            Config({}, None),
-            face="cli",
-            owner="cli",
-            client=None,
-            cwd=None,
-            env={},
-            launcher=None,
-            shell_words=(),
-        )
-        with lookup.open_known(ctx, job) as job_dir:
+        who: dict[str, Any] = {"face": "cli", "owner": "cli", "client": None, "cwd": None, "env": {}}
+        ctx = Context(Principal(store, Config({}, None), launcher=None, shell_words=(), **who))
+        with lookup.open_known(ctx.caller, job) as job_dir:
             locks = Locks(job_dir)  # held by the process that ends it
             let_go = threading.Timer(0.3, locks.close)
             let_go.start()

@@ -12,7 +12,7 @@ import pytest
 from outlive.config import Config
 from outlive.core.ids import new_id
 from outlive.jobs import adoption
-from outlive.jobs.context import Context
+from outlive.jobs.context import Context, Principal
 from outlive.store.job_dir import JobDir
 from outlive.store.root import Store
 from outlive.verbs.list import list_jobs
@@ -77,7 +77,7 @@ def test_of_a_job_that_ended_elsewhere_a_list_reads_the_definition_and_a_server_
             "env": {},
             "shell_words": (),
         }
-        ctx = Context(store, Config({}, None), launcher=None, **place)
+        ctx = Context(Principal(store, Config({}, None), launcher=None, **place))
         assert [job.job_id for job in list_jobs(ctx).jobs] == [here]
         assert inspected == [here]
 

@@ -14,7 +14,7 @@ from support.terminal import Terminal
 TAKES_JOB = [
     name
     for name in verbs.names()
-    if any(arg.name == "job" and arg.cli == "JOB" for arg in verbs.load(name).args) and not verbs.load(name).program
+    if any(arg.name == "job" and arg.cli == "JOB" for arg in verbs.load(name).args) and verbs.load(name).function
 ]
 NEEDED = {
     "resize": ("--cols", "9", "--rows", "9"),

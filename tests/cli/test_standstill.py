@@ -35,6 +35,18 @@ def test_an_editor_without_a_terminal_is_diagnosed_in_every_answer(cli: Cli, job
     jobs.end()
 
 
+def test_a_child_whose_output_its_parent_does_not_read_is_a_deadlock(cli: Cli, jobs: Jobs) -> None:
+    waits = "import subprocess as s; p = s.Popen(['sh', '-c', 'yes | head -c 200000'], stdout=s.PIPE); p.wait()"
+    started = cli.ok("run", "--snapshot-after", OVER_MS, *python(waits))
+    while started["elapsed_ms"] < limits.SILENT_MS:  # a loaded machine starts programs late
+        started = cli.ok("wait", started["job_id"], "--timeout-ms", OVER_MS)
+    hint, pid = started["hint"], started["pid"]
+    assert "→ head, which is blocked writing to a full pipe that " in hint, hint
+    assert f" (pid {pid}) does not read;" in hint
+    assert f"; pid {pid} waits for a child process to end: a deadlock" in hint
+    jobs.end()
+
+
 def test_a_job_that_has_just_printed_is_not_diagnosed(cli: Cli, jobs: Jobs) -> None:
     job = cli.ok("run", "--snapshot-after", "0", "while echo on; do sleep 0.1; done")["job_id"]
     cli.ok("wait", job, "--until", "output")

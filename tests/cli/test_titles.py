@@ -53,7 +53,7 @@ def test_a_title_is_looked_for_among_so_many_jobs(cli: Cli, monkeypatch: pytest.
         return False
 
     monkeypatch.setattr(lookup, "_holds", holds)
-    context: Any = type("Context", (), {"titles": {}, "warnings": []})()
+    context: Any = type("Context", (), {"titles": {}, "warnings": [], "caller": None})()
     assert lookup._titled(context, "web") is None
     assert len(looked) == limits.TITLED_JOBS
 

@@ -18,7 +18,7 @@ import pytest
 from outlive import config
 from outlive.errors import OutliveError
 from outlive.jobs import adoption, lookup
-from outlive.jobs.context import Context
+from outlive.jobs.context import Context, Principal
 from outlive.launch import fork_server_client
 from outlive.store.root import Store
 from outlive.system import fault_points, fds, tree
@@ -506,7 +506,7 @@ def reader(root: Path, launcher: fork_server_client.Launcher) -> Iterator[Contex
     settings = config.load({"XDG_CONFIG_HOME": "/nonexistent"}, None)
     with contextlib.closing(launcher), contextlib.closing(store):
         who: dict[str, Any] = {"face": "cli", "owner": "cli", "client": None, "cwd": None, "env": {}}
-        yield Context(store, settings, launcher=launcher, shell_words=("sh", "-c"), **who)
+        yield Context(Principal(store, settings, launcher=launcher, shell_words=("sh", "-c"), **who))
 
 
 @pytest.mark.parametrize("point", only(lambda point: point != "lost_locked", points("lost")))

@@ -123,3 +123,17 @@ def test_a_program_that_ends_at_the_text_has_taken_it(face: Face, work: Path) ->
     face.until(job, lambda found: found["waiting_for_input"], "a prompt")
     found = face.ok("submit", job, text="q", wait_ms=WAIT_MS)
     assert (found["bytes_written"], found["exit_code"]) == (1, 0)
+
+
+def test_the_prompt_is_what_it_asks_since_the_last_answer(face: Face) -> None:
+    """Through a pipe nothing ends the line of a question: no echo of the Enter that answered it."""
+    job = face.background("printf 'Name: '; read a; printf 'Age: '; read b; printf 'Town: ' >&2; read c", stdin="open")
+    for text, asked in (("Ada", "Name:"), ("36", "Age:"), ("London", "Town:")):
+        face.until(job, lambda found: found.get("prompt") == asked, asked)  # noqa: B023 - called at once
+        face.ok("submit", job, text=text)
+    repl = face.background("while printf '>>> '; do read line || exit; done", stdin="open")
+    for _ in range(3):
+        face.until(repl, lambda found: found["waiting_for_input"], "a prompt")
+        assert face.ok("submit", repl, text="x = 2", wait_ms=WAIT_MS)["prompt"] == ">>>"
+    face.ok("write", repl, data="half a li")
+    face.until(repl, lambda found: found.get("prompt") == ">>>", "the same prompt")

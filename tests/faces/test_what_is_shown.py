@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from support.commands import python
@@ -112,3 +114,36 @@ def test_what_a_full_screen_program_drew_is_not_mixed_into_a_line_when_it_has_en
     drawn = r"\033[?1049h\033[24;1H'f' 2 lines\033[1;1Halpha\r\nbeta\r\n\033[3;1H~  \033[4;1H~  \033[24;1Hwritten\r\r\n\033[?1049l"
     found = face.ok("run", command=f'printf "{drawn}after\\n"', pty=True, until=["exit"])["output"]
     assert [line.strip() for line in found.splitlines()] == ["'f' 2 lines", "alpha", "beta", "~", "written", "after"]
+
+
+def test_the_last_line_is_one_that_is_still_on_the_screen(face: Face) -> None:
+    up, erase = "\\033[1A", "\\033[2K"
+    frames = "for i in 1 2 3 4 5 6 7 8 9; do for f in - / '|'; do printf '%s resolving a package\\n%s' $f \"$UP\"; done; done"
+    shown = {
+        rf"printf 'done\nworking\n{up}{erase}'": "done",
+        r"printf 'one\ntwo\nthree\n\033[2F\033[J'": "one",
+        rf"printf 'one\ntwo\033[1F{erase}three\n\n'": "two",
+        rf"UP='{up}{erase}'; echo done; UP=$(printf \"$UP\"); {frames}; {frames}; {frames}": "done",
+        r"printf 'one\nspin\r\033[K'": "one",
+    }
+    for command, line in shown.items():
+        job = face.ok("run", command=command)["job_id"]
+        (row,) = (one for one in face.ok("list", all=True)["jobs"] if one["job_id"] == job)
+        assert row["last_line"] == line, command
+
+
+def test_of_the_steps_of_a_build_that_goes_on_the_last_ones_are_shown(face: Face) -> None:
+    steps = 'for i in $(seq 400); do echo "[$i/1000] Building CXX object src/file$i.o"; done'
+
+    def shown(command: str, **given: Any) -> str:
+        made = face.background(f"{command}; echo over >&2; exec sleep 60", **given)
+        face.ok("wait", made, until=[{"regex": "over"}])
+        text: str = face.ok("poll", made, since_seq=0, max_bytes=8_192)["output"]
+        return text
+
+    lines = shown(steps).splitlines()
+    assert lines[-15:] == [*(f"[{n}/1000] Building CXX object src/file{n}.o" for n in range(387, 401)), "over"]
+    assert len(lines) < 60 and any("not shown: log job_id=" in line for line in lines)
+    assert "src/a.c:3:5: error: unknown type\n" in shown(f"{steps}; echo 'src/a.c:3:5: error: unknown type'; {steps}")
+    assert shown(steps, stdin="open").count("\n") > 100, "it may have been asked for these lines"
+    assert face.ok("run", command=steps, max_bytes=8_192)["output"].count("\n") > 100

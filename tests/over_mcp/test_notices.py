@@ -279,6 +279,44 @@ def test_a_hit_the_client_has_read_is_no_news(mcp_session: McpSession, cli: Cli)
     cli.ok("kill", job)
 
 
+@ONE_ERA
+def test_a_hit_whose_line_an_answer_shows_is_no_news(mcp_session: McpSession, cli: Cli) -> None:
+    """Whichever call shows it, and also if a later call goes back in the output."""
+    printed = "echo ERROR 1; echo on; echo ERROR 2 >&2; exec sleep 60"
+    other = background(mcp_session, "exec sleep 60")
+    calls: list[dict[str, Any]] = [
+        {"action": "tail"},
+        {"action": "log", "search": "ERROR"},
+        {"action": "log"},
+        {"action": "wait", "timeout_ms": 1},
+        {"action": "poll"},
+        {"action": "wait", "jobs": [other, ""], "timeout_ms": 1},
+    ]
+    for call in calls:
+        job = start(mcp_session, printed, watch=["ERROR"])
+        until(lambda job=job: recorded(cli.root, job, "watch_hit", 2), what="both hits")
+        which = {"jobs": [other, job]} if "jobs" in call else {"job_id": job}
+        mcp_session.ok("process", **{**call, **which})
+        assert told(mcp_session) == [], call
+        mcp_session.ok("process", action="log", job_id=job, offset=0, limit=1)
+        assert told(mcp_session) == [], call
+        cli.ok("kill", job)
+        told(mcp_session)
+    cli.ok("kill", other)
+
+
+@ONE_ERA
+def test_a_hit_is_news_if_an_answer_shows_not_its_line_but_an_earlier_one_like_it(
+    mcp_session: McpSession, cli: Cli
+) -> None:
+    job = start(mcp_session, "echo ERROR; echo on; echo ERROR; echo over; exec sleep 60", watch=["ERROR"])
+    until(lambda: recorded(cli.root, job, "watch_hit", 2), what="both hits")
+    mcp_session.ok("process", action="log", job_id=job, offset=0, limit=1, stream="stdout")
+    mcp_session.ok("process", action="tail", job_id=job, tail_lines=3)
+    assert [notice["hits"] for notice in told(mcp_session)] == [2]
+    cli.ok("kill", job)
+
+
 @MODERN_FIRST
 def test_whoever_learns_of_the_end_finds_the_hits_in_the_last_words(mcp_session: McpSession) -> None:
     for _ in range(10):  # the moment between the outcome and the history was short

@@ -20,7 +20,7 @@ from outlive.jobs import context
 from outlive.store.root import Store
 from outlive.system import machine, process
 from outlive.verbs import envelope
-from outlive.verbs.spec import GlobalOptions
+from outlive.verbs.spec import FULL, GlobalOptions
 from power import model
 from power.facts import REBOOT, Outcome, Promise
 
@@ -120,11 +120,12 @@ class Reader:
         if "job" in values:
             values["job"] = [job] if isinstance(values["job"], list | tuple) else job
         try:
-            ctx = context.Context(
+            caller = context.Principal(
                 self._opened(), self._config, face="cli", owner="cli", client=None, cwd="/", env={},
-                launcher=self._launcher, shell_words=("sh", "-c"), verb=name,
+                launcher=self._launcher, shell_words=("sh", "-c"),
             )  # fmt: skip
-            return envelope.answer(verb.type, ctx.warned(verb.run(ctx, **values).to_dict()))
+            ctx = context.Context(caller, name)
+            return envelope.sized(envelope.full(verb.type, verb.run(ctx, **values), ctx), FULL)
         except OutliveError as error:
             return envelope.failure(error)
         except OSError as error:

@@ -24,6 +24,8 @@ export GIT_CONFIG_NOSYSTEM=1 GIT_CONFIG_COUNT=3 \
 repo() { git init -q "$1" && ( cd "$1" && echo a > a && git add a && git commit -qm a ); }
 evil() { printf '[core]\n\trepositoryformatversion = 0\n\tfsmonitor = "touch %s; false"\n' "$PWNED"; }
 hook() { printf '#!/bin/sh\n%s\n' "${1:-touch $PWNED}"; }
+anew() { mkdir -p $1/.githooks; hook > $1/.githooks/post-checkout; chmod +x $1/.githooks/*; echo "gitdir: $2" > $1/.git; }
+gone() { git -C "$1" config core.hooksPath .githooks; rm -r "$2"; }
 set_monitor() { git config "$@" core.fsmonitor "touch $PWNED; false"; }
 """
 # Before (the user), in a job, after (the user)
@@ -230,6 +232,26 @@ ATTACKS = {
         "repo .; mkdir dots; touch dots/gitconfig; mv ~/.gitconfig ~/.kept; ln -s $PWD/dots/gitconfig ~/.gitconfig",
         "set_monitor -f dots/gitconfig",
         "git status; rm ~/.gitconfig; mv ~/.kept ~/.gitconfig",
+    ),
+    "a linked working tree that is gone": (
+        "repo main; git -C main worktree add -q ../linked; gone main linked",
+        "anew linked $PWD/main/.git/worktrees/linked",
+        "git -C linked checkout -qb other",
+    ),
+    "one that is gone, by a link": (
+        "repo main; git -C main worktree add -q ../linked; gone main linked",
+        "mkdir d; ln -s d linked; anew d $PWD/main/.git/worktrees/linked",
+        "git -C d checkout -qb other",
+    ),
+    "one that is gone, of a submodule": (
+        "repo sub; repo top; git -C top submodule -q add ../sub lib; git -C top/lib worktree add -q ../../linked; gone top/lib linked",
+        "anew linked $PWD/top/.git/modules/lib/worktrees/linked",
+        "git -C linked checkout -qb other",
+    ),
+    "a submodule that is gone": (
+        "repo sub; repo top; git -C top submodule -q add ../sub v/lib; git -C top commit -qm s; gone top/v/lib top/v/lib",
+        "anew top/v/lib ../../.git/modules/v/lib",
+        "git -C top/v/lib checkout -qb other",
     ),
     "another name of a hook": (
         "repo .; mkdir scripts; hook true > scripts/check; chmod +x scripts/check; ln scripts/check .git/hooks/pre-commit",
@@ -601,6 +623,21 @@ def test_a_notification_is_not_written_into_hooks(ground: Ground) -> None:
 @USERS
 def test_what_agents_obey_is_kept_where_git_is_not(ground: Ground) -> None:
     place = ground.directory("attacks")
-    ground.shell("mkdir .claude", place)
+    ground.shell("mkdir .claude .roo .amp; echo '{}' > opencode.json", place)
     words = ("--sandbox", "workspace-write", "--git", "write")
-    assert ground.outlive("run", "--wait", *words, "! touch .claude/x", cwd=place)["exit_code"] == 0
+    script = "! touch .claude/x && ! touch .roo/mcp.json && ! touch .amp/settings.json"
+    assert ground.outlive("run", "--wait", *words, script, cwd=place)["exit_code"] == 0
+    answer = ground.outlive("run", "--wait", *words[:2], "echo evil > opencode.json; mkdir .kiro", cwd=place)
+    assert "opencode.json is new or changed" in answer["message"] and ".kiro is new" in answer["message"], answer
+
+
+@USERS
+@pytest.mark.parametrize("name", ["ignore", "attributes", "config"])
+def test_a_fifo_in_the_place_of_a_dotfile_keeps_no_later_start_waiting(ground: Ground, name: str) -> None:
+    place = ground.directory("attacks")
+    ground.shell(f"mkdir -p ~/.config/git dots; touch dots/{name}; ln -sf $PWD/dots/{name} ~/.config/git/{name}", place)
+    words = ("run", "--wait", "--sandbox")
+    made = ground.outlive(*words, "workspace-write", "--git", "write", f"rm dots/{name}; mkfifo dots/{name}", cwd=place)
+    assert made["exit_code"] == 0
+    for mode in ("workspace-write", "read-only"):
+        assert ground.outlive(*words, mode, "true", cwd=place)["state"] == "exited", mode

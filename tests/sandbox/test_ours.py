@@ -55,3 +55,18 @@ def test_what_show_names_has_no_state_in_it(ground: Ground) -> None:
     for shown in (state.parent, state, state / "approved.secret"):
         answer = ground.outlive("run", "--wait", *INSIDE, READ.format(state), OUTLIVE_SANDBOX_SHOW=str(shown))
         assert "secret\n" not in answer["output"], (shown, answer)
+
+
+@pytest.mark.parametrize("named", ["{}", "./{}", "../work/{}", "sub/../{}"])
+def test_a_configuration_that_is_named_from_the_workspace_is_not_for_jobs(ground: Ground, named: str) -> None:
+    work = ground.directory("work")
+    ground.directory("work", "sub", "deep")
+    script = "echo '# forged' >> {0}; mv {0} {0}.old; echo forged > new; mv new {0}"
+    for flags, more in ((("--config", named), {}), ((), {"OUTLIVE_CONFIG": named})):
+        for name in ("own.toml", "sub/deep/own.toml"):
+            ground.shell(f"echo '[sandbox]' > {name}", work)
+            given = [one.format(name) for one in flags]
+            env = {key: value.format(name) for key, value in more.items()}
+            answer = ground.outlive(*given, "run", "--wait", *INSIDE, script.format(name), cwd=work, **env)
+            assert not answer["ok"] and "a job could change" in answer["error"]["message"], answer
+            assert (work / name).read_text() == "[sandbox]\n"

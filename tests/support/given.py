@@ -13,5 +13,5 @@ class Given(Answer):
     def __init__(self, **members: Any) -> None:
         self.members = members
 
-    def to_dict(self) -> dict[str, Any]:
-        return dict(self.members)
+    def write_into(self, content: dict[str, Any]) -> None:
+        content |= self.members

@@ -26,6 +26,7 @@ from support.given import Given
 pytestmark = pytest.mark.real_start  # how the process starts and ends
 
 Run = Callable[..., Any]
+PROGRAMS = [name for name in verbs.names() if verbs.load(name).program]
 WAIT_ARGS = (
     spec.JOB,
     Arg("wait", spec.BOOL, "Wait.", default=False),
@@ -39,7 +40,10 @@ def verb(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
 
     def make(run: Run, name: str = "status", args: tuple[Arg, ...] = WAIT_ARGS, **more: Any) -> None:
         module: Any = types.ModuleType("fake")
-        setattr(module, name.upper().replace(" ", "_"), Verb(name, "A made-up verb.", run, args=args, **more))
+        kept = ("store", "configuration", "waits") if name in verbs.VERBS else ()
+        about = {one: getattr(verbs.load(name), one) for one in kept}
+        made = Verb(name, "A made-up verb.", run, args=args, **about, **more)
+        setattr(module, name.upper().replace(" ", "_"), made)
         monkeypatch.setitem(verbs.VERBS, name, "fake_" + name.replace(" ", "_"))
         monkeypatch.setitem(sys.modules, "outlive.verbs.fake_" + name.replace(" ", "_"), module)
 
@@ -298,13 +302,14 @@ def test_a_program_gets_its_arguments_and_the_global_options(call: Called, monke
     module: Any = types.ModuleType("fake_program")
     module.serve = serve
     monkeypatch.setitem(sys.modules, "fake_program", module)
-    monkeypatch.setitem(cli.PROGRAMS, "mcp", "fake_program:serve")
+    made = Verb("mcp", "A made-up program.", args=verbs.load("mcp").args, program="fake_program:serve")
+    monkeypatch.setattr("outlive.verbs.programs.MCP", made)
     call.text("--root", "/a", "mcp", "--tools", "exec", "--root", "/b")
     assert call.status == 7
     assert seen == [("exec", False, "/b")]
 
 
-@pytest.mark.parametrize("verb", list(cli.PROGRAMS))
+@pytest.mark.parametrize("verb", PROGRAMS)
 def test_the_help_of_a_program_is_made_from_its_declaration(call: Called, verb: str) -> None:
     text = call.text(verb, "--help")
     assert call.status == 0
@@ -314,7 +319,7 @@ def test_the_help_of_a_program_is_made_from_its_declaration(call: Called, verb: 
     assert [flag for flag in declared if flag not in text] == []
 
 
-@pytest.mark.parametrize("verb", list(cli.PROGRAMS))
+@pytest.mark.parametrize("verb", PROGRAMS)
 def test_a_mistake_in_the_options_of_a_program_is_an_error_object(call: Called, verb: str) -> None:
     assert f"outlive {verb} --help" in call.refused(verb, "--zzz")["hint"]
     assert call.status == 2

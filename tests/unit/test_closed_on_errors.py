@@ -7,16 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from outlive.config import Config
 from outlive.core.ids import new_id
 from outlive.core.records import Definition, State
 from outlive.errors import OutliveError, invalid
 from outlive.jobs import known_to_session
-from outlive.jobs.context import Context
 from outlive.jobs.definition import Plan, open_stdin
 from outlive.store.new_job import NewJob
 from outlive.store.root import Store
 from outlive.verbs.wait import wait
+from support.contexts import context_of
 from support.leaks import open_files
 
 
@@ -48,9 +47,7 @@ def test_a_wait_that_cannot_begin_keeps_no_job_open(store: Store, monkeypatch: p
         raise OSError(errno.EMFILE, "too many")
 
     monkeypatch.setattr(known_to_session, "beginning", beginning)
-    ctx = Context(
-        store, Config({}, None), launcher=None, face="cli", owner="cli", client=None, cwd="/", env={}, shell_words=()
-    )
+    ctx = context_of(store, cwd="/")
     before = open_files()
     with pytest.raises(OSError, match="too many"):
         wait(ctx, job=names, max_bytes=100)

@@ -20,9 +20,9 @@ from outlive.core.records import Definition, Sandbox, State
 from outlive.jobs import job_answer
 from outlive.jobs.diagnosis import failure, sandboxed, silence
 from outlive.jobs.diagnosis.causes import own_words
-from outlive.jobs.diagnosis.silence import Silence
+from outlive.jobs.diagnosis.silence import Keeper, Silence
 from outlive.sandbox import visible_paths
-from outlive.system import foreground, tree
+from outlive.system import foreground, pipe_ends, tree
 from outlive.system.foreground import Socket
 from support.wait import until
 
@@ -44,6 +44,14 @@ SILENT: list[tuple[list[str], str, dict[str, Any], str]] = [
     (["sh"], foreground.WAITING, {"cpu_s": 0.2}, "sh, which waits (0 s of CPU so far)."),
     (["sleep"], foreground.TIMER, {}, "sleep, which sleeps until a timer ends."),
     (["cat"], foreground.PIPE, {}, "cat, which waits for data from a pipe."),
+    (["head"], foreground.FULL_PIPE, {}, "head, which is blocked writing to a full pipe."),
+    (["head"], foreground.FULL_PIPE, {"pid": 9, "keepers": [Keeper("python3", 7, foreground.CHILD, waits_for_it=True)]}, "head, which is blocked writing to a full pipe that python3 (pid 7) does not read; pid 7 waits for a child process to end: a deadlock."),
+    (["head"], foreground.FULL_PIPE, {"pid": 9, "keepers": [Keeper("python3", 7, foreground.CHILD)]}, "head, which is blocked writing to a full pipe that python3 (pid 7) does not read; pid 7 waits for a child process to end."),
+    (["head"], foreground.FULL_PIPE, {"pid": 9, "keepers": [Keeper("node", 7, foreground.WAITING)]}, "head, which is blocked writing to a full pipe that node (pid 7) does not read; pid 7 waits."),
+    (["sort"], foreground.PIPE, {"pid": 9, "keepers": [Keeper("awk", 7, foreground.FULL_PIPE), Keeper("sort", 9, foreground.PIPE)]}, "sort, which waits for data from a pipe that awk (pid 7) does not write to; pid 7 is blocked writing to a full pipe that sort (pid 9) does not read: a deadlock."),
+    (["dd"], foreground.FULL_PIPE, {"pid": 9, "keepers": [Keeper("dd", 9, foreground.FULL_PIPE)]}, "dd, which is blocked writing to a full pipe of which it alone has the other end: a deadlock."),
+    (["node"], foreground.FULL_SOCKET, {}, "node, which is blocked writing to a full socket, whose other end does not read."),
+    (["make"], foreground.CHILD, {}, "make, which waits for a child process to end."),
     (["cat"], foreground.FIFO, {}, "cat, which waits until another process opens the other end of a FIFO."),
     (["python3"], foreground.THREADS, {}, "python3, which waits for another thread or process of its own (a lock, a queue, an event): a deadlock, if none of them works."),
     (["python3"], foreground.THREADS, {"sockets": [TALKS]}, "python3, which waits for an answer from 127.0.0.1 port 5432."),
@@ -239,6 +247,38 @@ def _started(command: list[str], **how: Any) -> Iterator[subprocess.Popen[bytes]
 
 def _children(pid: int) -> list[int]:
     return [int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii").split()]
+
+
+# A program of Python, → the process that waits at a pipe (itself, or its child), and what keeps it waiting
+AT_PIPES: list[tuple[str, bool, list[str]]] = [
+    ("p = Popen(['sh', '-c', 'exec yes'], stdout=-1); p.wait()", True, ["itself"]),
+    ("p = Popen(['yes'], stdout=-1); time.sleep(600)", True, ["itself"]),
+    ("p = Popen(['cat'], stdin=-1, stdout=-1); p.stdin.write(bytes(1 << 20))", False, ["child", "itself"]),
+    ("p = Popen(['sort'], stdin=-1, stdout=-1); p.stdout.read()", True, ["itself", "child"]),
+    ("p = Popen(['sh', '-c', 'exec yes 3>&1 >&2'], stdout=-1, stderr=-1); p.stdout.read()", True, ["itself", "child"]),
+    ("ends = os.pipe(); os.write(ends[1], bytes(1 << 20))", False, ["itself"]),
+    ("ends = os.pipe(); os.fork() and os.wait(); os.write(ends[1], bytes(1 << 20))", True, ["itself"]),
+    (
+        "os.mkfifo('full'); fd = os.open('full', 2); p = Popen('exec yes > full', shell=True); p.wait()",
+        True,
+        ["itself"],
+    ),
+    ("p = Popen(['yes'], stdout=open('/dev/null', 'w')); p.wait()", False, []),
+]
+
+
+def test_the_processes_that_do_not_read_or_write_at_the_other_end_of_a_pipe_are_known(place: Path) -> None:
+    for code, waits_in_child, expected in AT_PIPES:
+        with _started([sys.executable, "-c", f"import os, time; from subprocess import Popen; {code}"]) as process:
+
+            def found(pid: int = process.pid, in_child: bool = waits_in_child) -> list[str]:
+                children = _children(pid)
+                if not children and in_child:
+                    return ["no child yet"]
+                names = {pid: "itself", **dict.fromkeys(children, "child")}
+                return [names[one] for one in pipe_ends.kept_waiting_by(children[0] if in_child else pid, [*names])]
+
+            until(lambda: found() == expected, what=code)  # noqa: B023 - called at once
 
 
 def _asleep(pids: list[int]) -> int:

@@ -6,7 +6,6 @@ import errno
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -15,13 +14,14 @@ from outlive.core.ids import new_id
 from outlive.core.records import Definition
 from outlive.core.units import timestamp
 from outlive.jobs import known_to_session
+from outlive.jobs.context import Context
 from outlive.store.inbox import Inbox
 from outlive.store.job_dir import JobDir
 from outlive.store.new_job import NewJob
 from outlive.store.root import Store
+from support.contexts import context_of
 
-Session = Callable[..., Any]
-NOBODY: Any = SimpleNamespace(client=None, inbox=None)
+Session = Callable[..., Context]
 
 
 @pytest.fixture
@@ -29,10 +29,10 @@ def session(store: Store) -> Iterator[Session]:
     """What makes the context of a call of a session; all have a live connection."""
     live: list[Inbox] = []
 
-    def called(name: str, client: str = "me", directory: str = "/") -> Any:
+    def called(name: str, client: str = "me", directory: str = "/") -> Context:
         live.append(Inbox.of(store, client, directory, name))
         live[-1].arrive(lambda job: True)
-        return SimpleNamespace(store=store, face="mcp", client=client, inbox=live[-1], ended_sessions={})
+        return context_of(store, face="mcp", client=client, inbox=live[-1])
 
     yield called
     for inbox in live:
@@ -57,9 +57,9 @@ def job(store: Store, me: Any) -> Iterator[JobDir]:
     made.discard()
 
 
-def again(ctx: Any) -> Any:
+def again(ctx: Context) -> Context:
     """The next call of the same session."""
-    return SimpleNamespace(**{**vars(ctx), "ended_sessions": {}})
+    return Context(ctx.caller)
 
 
 def test_conditions_may_be_reported_before_anything_is_read(job: JobDir, me: Any) -> None:
@@ -102,10 +102,11 @@ def test_what_another_live_session_has_read_of_a_job_that_both_may_act_on_is_not
     assert known_to_session.seen(other, job) == 12
 
 
-def test_who_has_no_name_leaves_no_record(job: JobDir) -> None:
-    known_to_session.mark_seen(NOBODY, job, 12)
-    known_to_session.mark_reported(NOBODY, job, "exit", 12)
-    assert (known_to_session.seen(NOBODY, job), known_to_session.reported(NOBODY, job)) == (0, {})
+def test_who_has_no_name_leaves_no_record(store: Store, job: JobDir) -> None:
+    nobody = context_of(store)
+    known_to_session.mark_seen(nobody, job, 12)
+    known_to_session.mark_reported(nobody, job, "exit", 12)
+    assert (known_to_session.seen(nobody, job), known_to_session.reported(nobody, job)) == (0, {})
     assert not (Path(job.path) / ".seen").exists()
 
 

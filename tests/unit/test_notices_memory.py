@@ -8,20 +8,21 @@ import time
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
 from outlive import limits
+from outlive.config import Config
 from outlive.core.ids import new_id
 from outlive.core.records import Definition, State
 from outlive.core.units import timestamp
 from outlive.jobs import notices
+from outlive.jobs.context import Context
 from outlive.store.inbox import ANSWERED, FOLLOWED, LEFT, PENDING, UNDER_WAY, Inbox, Progress, forget_removed
 from outlive.store.job_dir import JobDir
 from outlive.store.new_job import NewJob
 from outlive.store.root import Store
+from support.contexts import context_of
 
 
 @pytest.fixture
@@ -49,9 +50,9 @@ def _inbox(store: Store, session: str | None = None) -> Inbox:
     return Inbox.of(store, "me", "/", session or new_id())
 
 
-def _context(inbox: Inbox) -> Any:
-    config = SimpleNamespace(get=lambda section, _: section == "exec" or [])
-    return SimpleNamespace(client="me", owner="me", wall=None, store=inbox._store, inbox=inbox, config=config)
+def _context(inbox: Inbox) -> Context:
+    config = Config({("exec", "notify_on_exit_empty_success"): True}, None)
+    return context_of(inbox._store, face="mcp", owner="me", client="me", inbox=inbox, config=config)
 
 
 def _ended(store: Store, job: str, ago_s: int) -> None:
@@ -174,7 +175,7 @@ def test_a_job_whose_end_an_answer_told_is_forgotten(inbox: Inbox, store: Store,
     assert sent is not None
     sent(True)
     assert not inbox.inspected
-    assert ctx.inbox.ids() == []
+    assert inbox.ids() == []
 
 
 def test_a_job_that_was_removed_is_forgotten(inbox: Inbox, store: Store, job: str) -> None:

@@ -128,6 +128,8 @@ def test_what_a_job_wrote_is_loaded_by_no_such_program(place: Path) -> None:
         "LD_PRELOAD": f"{work}/x.so",
         "LD_AUDIT": "./x.so",
         "LD_LIBRARY_PATH": f"{work}/lib",
+        "LOCPATH": "locales",
+        "FPATH": "functions:./more",
         "PYTHONPATH": f"{work}/src:src",
         "PYTHONHOME": f"{work}/python",
         "PYTHONSTARTUP": "start.py",
@@ -166,6 +168,9 @@ def test_what_a_job_wrote_is_loaded_by_no_such_program(place: Path) -> None:
     assert own_programs.environment({**home, **kept}) == {**home, **kept}
     mixed = {"PATH": f"{work}/bin:/usr/bin::.:/bin", "LD_LIBRARY_PATH": f"/opt/lib:{work}/lib:"}
     assert own_programs.environment(mixed) == {"PATH": "/usr/bin:/bin", "LD_LIBRARY_PATH": "/opt/lib"}
+    for libraries in (f"/opt/lib;{work}/lib", f"{work}/lib;/opt/lib;lib", f"/opt/lib:;{work}"):  # ld.so(8) knows both
+        assert own_programs.environment({"LD_LIBRARY_PATH": libraries}) == {"LD_LIBRARY_PATH": "/opt/lib"}
+        assert own_programs.of_ours({"LD_LIBRARY_PATH": libraries}) == {}
     assert own_programs.environment({"PATH": str(work)}) == {"PATH": os.defpath}
     assert own_programs.of_ours({**home, **gone, **mixed}).keys() == {*home, *gone, "PATH"} - {
         "LD_PRELOAD",

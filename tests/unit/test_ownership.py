@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
-from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
 from outlive.core.labels import Origin
 from outlive.jobs import ownership
+from outlive.jobs.context import Context
 from outlive.store import inbox as inbox_module
 from outlive.store.inbox import Inbox
 from outlive.store.root import Store
+from support.contexts import context_of
 
 
-def call(store: Store, inbox: Inbox | None, face: str = "mcp", **env: str) -> Any:
-    return SimpleNamespace(
-        store=store, inbox=inbox, face=face, env=env, cwd="/here", owner="codex", ended_sessions={}, wall=None
-    )
+def call(store: Store, inbox: Inbox | None, face: str = "mcp", **env: str) -> Context:
+    return context_of(store, inbox=inbox, face=face, env=env, cwd="/here", owner="codex")
 
 
 def inbox(store: Store, session: str, client: str = "codex", directory: str = "/here") -> Inbox:
@@ -60,22 +58,22 @@ def test_a_session_that_has_jobs_in_two_directories_lives_where_its_connection_i
 
 def test_a_person_reaches_every_job_and_the_shell_of_an_agent_is_its_session(store: Store) -> None:
     theirs = inbox(store, "theirs", client="claude-code")
-    assert ownership.session_of(call(store, None)) is None
+    assert ownership.session_of(call(store, None).caller) is None
     for person in (call(store, None), call(store, None, "cli"), call(store, None, "cli", CLAUDE_CODE_SESSION_ID="")):
         assert ownership.is_own(person, job(theirs))
         assert ownership.is_own(person, job(None))
     shell = call(store, None, "cli", CLAUDE_CODE_SESSION_ID="theirs")
-    assert ownership.session_of(shell) == theirs.name
+    assert ownership.session_of(shell.caller) == theirs.name
     assert not ownership.is_own(shell, job(None))
 
 
 def test_the_end_of_a_job_is_recorded_under_a_name_that_tells_two_windows_apart(store: Store) -> None:
     mine, theirs = inbox(store, "mine"), inbox(store, "theirs")
-    assert ownership.actor(call(store, mine), job(mine)) == "codex"
-    assert ownership.actor(call(store, mine), job(None)) == "codex"
-    by = ownership.actor(call(store, mine), job(theirs))
+    assert ownership.actor(call(store, mine).caller, job(mine)) == "codex"
+    assert ownership.actor(call(store, mine).caller, job(None)) == "codex"
+    by = ownership.actor(call(store, mine).caller, job(theirs))
     assert by == f"codex (session {ownership.shown(mine.name)})"
-    assert ownership.actor(call(store, None), job(theirs)) == "codex"
+    assert ownership.actor(call(store, None).caller, job(theirs)) == "codex"
 
 
 def test_a_session_is_looked_at_once_in_a_call_and_the_own_one_never(

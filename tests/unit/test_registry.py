@@ -8,6 +8,7 @@ from typing import Any
 
 from outlive.parts.clients import registry
 from outlive.parts.clients.registry import CLIENTS, Machine
+from outlive.sandbox import visible_paths
 
 HERE = Machine("/home/me", {}, "/project")
 
@@ -158,3 +159,9 @@ def test_what_the_clients_own_command_would_be_given() -> None:
     assert str(told("openclaw")).startswith("openclaw mcp set jobs '{")
     assert told("cursor") is None
     assert told("claude-desktop") is None
+
+
+def test_the_settings_of_every_client_in_a_project_are_kept_from_jobs_or_reported() -> None:
+    for client in registry.CLIENTS.values():
+        folder, _, file = (client.project or ".vscode/x").partition("/")
+        assert folder in (visible_paths.SETTINGS if file else visible_paths.SETTING_FILES), client.project

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from outlive.config import Config
 from outlive.core.ids import new_id
 from outlive.core.records import Approval, Definition
 from outlive.core.units import timestamp
@@ -26,13 +25,13 @@ from outlive.store import approval
 from outlive.store.job_dir import JobDir
 from outlive.store.root import Store
 from outlive.verbs.run import run
+from support.contexts import context_of
 from support.leaks import open_files
 
 
 @pytest.fixture
 def ctx(store: Store) -> Context:
-    who: dict[str, Any] = {"face": "mcp", "owner": "tests", "client": None, "cwd": None, "env": {}}
-    return Context(store, Config({}, None), launcher=None, shell_words=("sh", "-c"), **who)
+    return context_of(store, face="mcp", owner="tests", shell_words=("sh", "-c"))
 
 
 def plan_of(ctx: Context, **more: Any) -> Plan:

@@ -102,29 +102,31 @@ def of_kind(answer: Mapping[str, object], kind: str) -> dict[str, object]:
     return next((one for one in entries_of(answer, "advice") if one["kind"] == kind), {})
 
 
-def noted(answer: dict[str, object], said: Sequence[str]) -> dict[str, object]:
-    """Return the answer with sentences about the call itself. In an answer without advice they stand before its hint."""
+def say(answer: dict[str, object], said: Sequence[str]) -> None:
+    """Have the answer say sentences about the call itself. Without advice they stand before its hint."""
     if not said:
-        return answer
+        return
     if "advice" not in answer:
-        return {**answer, "hint": " ".join([*said, *map(str, filter(None, [answer.get("hint")]))])}
-    noted: list[Mapping[str, object]] = [
+        answer["hint"] = " ".join([*said, *map(str, filter(None, [answer.get("hint")]))])
+        return
+    found: list[Mapping[str, object]] = [
         *entries_of(answer, "advice"),
         *({"kind": CALL, "text": text} for text in said),
     ]
-    noted.sort(key=lambda one: ORDER.index(str(one["kind"])))
-    return {**answer, "advice": noted, "hint": _joined(noted)}
+    found.sort(key=lambda one: ORDER.index(str(one["kind"])))
+    answer |= {"advice": found, "hint": _joined(found)}
 
 
-def without_kill(answer: dict[str, object]) -> dict[str, object]:
-    """Return the answer for a client that is not offered `kill`."""
+def leave_out_kill(answer: dict[str, object]) -> None:
+    """Have the answer not name `kill`, for a client that is not offered it."""
     found = [
         {**one, "text": _left(str(one["job_id"]), int(str(one["processes"])), kill=False)}
         if one["kind"] == LEFT
         else one
         for one in entries_of(answer, "advice")
     ]
-    return {**answer, "advice": found, "hint": _joined(found)} if found else answer
+    if found:
+        answer |= {"advice": found, "hint": _joined(found)}
 
 
 def for_model(answer: Mapping[str, object]) -> str:

@@ -53,7 +53,8 @@ class Counts(Part):
 
     all: int = field("Jobs that were asked for.")
     running: int = field("Of these run.")
-    failed: int = field("Of these did not end well.")
+    failed: int = field("Of these did not end well, and not on request.")
+    killed: int = field("Of these were ended on request.")
     complete: bool = field("Were all counted?")
 
 

@@ -15,21 +15,6 @@ from outlive.verbs.spec import BOOL, ENV, ITEMS, MS, OBJECT, STRS, WORDS, Arg, V
 WIDTH = 100
 _COLUMN = 30  # where the explanations begin
 
-# Heading → verbs, in this order. A verb that no heading names is shown under the last one.
-_GROUPS = (
-    ("Start", ("run", "create", "start", "restart")),
-    ("Read and wait", ("list", "status", "usage", "wait", "poll", "log", "tail", "screen", "events", "top", "ui")),
-    ("Write to a job", ("write", "send-keys", "submit", "paste", "resize", "attach")),
-    ("End and delete", ("kill", "clear", "remove", "gc")),
-    ("Label and notify", ("tag set", "notify set")),
-    ("Decide", ("inbox", "approve", "deny", "policy check", "policy list", "policy forget", "audit")),
-    ("Other machines", ("host list", "host check", "host setup")),
-    ("Serve", ("mcp", "serve", "token add", "token list", "token revoke")),
-    ("Tell agents", ("notices", "hook")),
-    ("Set up", ("install", "uninstall", "completion", "doctor", "demo", "schema")),
-    ("Other", ()),
-)
-
 INTRO = (
     "Runs commands as jobs that outlive the agent, the client and the server that started them. "
     "Every answer is one JSON object on stdout; logs go to stderr."
@@ -81,14 +66,12 @@ def short_usage(verb: Verb | None) -> str:
 
 def overview(listed: Iterable[Verb], width: int) -> str:
     """Return the text of `outlive --help`."""
-    lines = {verb.name: verb.help for verb in listed}
-    column = max(map(len, lines)) + 4
+    groups: dict[str, list[tuple[str, str]]] = {}
+    for verb in listed:
+        groups.setdefault(verb.group, []).append((verb.name, verb.help))
+    column = max(len(name) for rows in groups.values() for name, _ in rows) + 4
     parts = ["usage: outlive [GLOBAL OPTIONS] VERB [OPTIONS] …", textwrap.fill(INTRO, width)]
-    for heading, names in _GROUPS:
-        wanted = names or tuple(lines)
-        rows = [(name, lines.pop(name)) for name in wanted if name in lines]
-        if rows:
-            parts.append(_table(heading, rows, width, column))
+    parts += [_table(heading, rows, width, column) for heading, rows in groups.items()]
     rows = [(_global_signature(arg), arg.help) for arg in GLOBALS]
     parts.append(_table("Global options, before or after the verb", rows, width))
     parts.append(_examples(width))

@@ -29,38 +29,13 @@ from outlive.verbs.spec import FULL, GlobalOptions, Verb
 if TYPE_CHECKING:
     from outlive.cli.live.progress import ProgressLine
     from outlive.launch.from_cli import Launcher
+    from outlive.store.inbox import Inbox
 
 _T = TypeVar("_T")
 
 ANSWERED, INTERRUPTED = 0, 130
 
-# Verbs that take over the process: `module:function`, called with the verb's arguments and the
-# global options; it returns the exit status.
-PROGRAMS = {
-    "completion": "outlive.cli.completion.main:main",
-    "mcp": "outlive.mcp.stdio.main:main",
-    "serve": "outlive.parts.http.serve:main",
-    "demo": "outlive.demo:main",
-    "ui": "outlive.parts.page.program:main",
-    "hook": "outlive.parts.clients.hook:main",
-}
-# What --follow, or a terminal, shows to a person, called with the context, the verb, the global options and the arguments; returns the exit status
-FOLLOWERS = {
-    "attach": "outlive.cli.live.attach:main",
-    "top": "outlive.cli.top.main:main",
-    "log": "outlive.cli.live.follow:log",
-    "events": "outlive.cli.live.events:follow",
-    "list": "outlive.cli.live.jobs:follow",
-    "inbox": "outlive.cli.live.inbox:ask_all",
-    **dict.fromkeys(("run", "start", "restart"), "outlive.cli.live.follow:start"),
-}
-# These answer even where the root is unsafe or full
-_STORELESS = frozenset({"schema", "doctor", "install", "uninstall", "policy check", "policy list", "policy forget"})
-_FORGIVING = frozenset({"doctor"})  # answer even where the configuration is broken
-_WAITING = frozenset({"run", "start", "restart", "wait"})  # what ^C ends is the waiting, never the job
 _OFF = ("", "0", "false", "no")  # values of OUTLIVE_HUMAN
-_TELLING = frozenset({"run", "start", "restart", "wait", "status", "kill"})  # begin a job, or say how it ended
-_LONG = frozenset("gc log kill remove clear doctor".split()) | {"host setup", "host check"}
 _NAMED = 5  # jobs that the message about ^C names
 
 
@@ -113,31 +88,26 @@ def _verb(words: list[str], call: Call) -> int:
     follow = bool(call.values.get("follow")) or person.is_asked(verb.name)
     if call.values.get("propagate"):
         parse.check_propagate(call.values, follow=follow)
-    if verb.name in PROGRAMS:
-        program: Callable[[dict[str, Any], GlobalOptions], int] = resolve_name(PROGRAMS[verb.name])
+    if verb.program:
+        program: Callable[[dict[str, Any], GlobalOptions], int] = resolve_name(verb.program)
         _collect_again()
         return program(call.values, call.options)
-    if follow or verb.program:
+    if follow or not verb.function:
         return _follow(verb, call)
     detail: str = call.values.pop("detail", FULL)
-    result = _run(verb, call, person.members(verb, call.values, human=call.options.human), detail)
+    answer = _run(verb, call, person.answered(verb, call.values, human=call.options.human), detail)
     assert call.context is not None
-    # A person is shown the job's name and id in any case
-    result = call.context.warned(result, titles=not call.options.human or verb.name == "log")
-    result = advice.noted(result, call.options.notes)
-    # A person is shown what there is; the size is that of the object
-    _tell(call, call.context, result, envelope.answer(verb.type, result, FULL if call.options.human else detail))
-    if not call.values.get("propagate"):
-        return ANSWERED
-
-    return exit_status.of_job(result)
+    advice.say(answer, call.options.notes)
+    _tell(call, call.context, answer)
+    return exit_status.of_job(answer) if call.values.get("propagate") else ANSWERED
 
 
-def _tell(call: Call, ctx: Context, result: dict[str, object], answer: dict[str, object]) -> None:
+def _tell(call: Call, ctx: Context, answer: dict[str, object]) -> None:
     """Print the answer, and note what the caller's session was told, where there is one."""
     written = False
     try:
-        call.print(answer)
+        # A person is shown what there is; the size is that of the object
+        call.print(envelope.sized(answer, FULL if call.options.human else ctx.detail))
         written = True
     finally:
         if ctx.sent is not None:
@@ -145,14 +115,14 @@ def _tell(call: Call, ctx: Context, result: dict[str, object], answer: dict[str,
         if ctx.inbox is not None and written:
             from outlive.jobs import notices  # late: 4 ms, for the shell of an agent
 
-            notices.answered(ctx, result)
+            notices.answered(ctx, answer)
 
 
 def _follow(verb: Verb, call: Call) -> int:
     """Show what comes until nothing can come any more: one JSON object a line, or for a person."""
     values = {name: value for name, value in call.values.items() if name not in ("follow", "detail")}
     call.values["wait"] = True  # a job that has to be approved is waited for
-    follow = resolve_name(FOLLOWERS[verb.name])
+    follow = resolve_name(verb.follow)
     return int(_run(verb, call, lambda ctx: follow(ctx, verb, call.options, **values)))
 
 
@@ -161,7 +131,7 @@ def _run(verb: Verb, call: Call, start: Callable[[Context], _T], detail: str = F
     call.log(stdio.DEBUG, f"config={configuration.path}, cwd={call.cwd}, arguments: {', '.join(call.values)}")
     store = _open_store(verb, call)
     waiting.load_before_long_waits(long_call.load)
-    call.context = context.Context(
+    caller = context.Principal(
         store,
         configuration,
         face="cli",
@@ -171,14 +141,10 @@ def _run(verb: Verb, call: Call, start: Callable[[Context], _T], detail: str = F
         env=call.env,
         launcher=call.launcher,
         shell_words=shell_words(configuration),
-        flags={"root": call.options.root, "config": call.options.config},
-        verb=verb.name,
+        inbox=_inbox(verb, call, store),
     )
-    call.context.detail = detail
-    if store and call.env.get("CLAUDE_CODE_SESSION_ID") and verb.name in _TELLING:
-        from outlive.store.inbox import Inbox  # late: 0.9 ms of each call, for the shell of an agent
-
-        call.context.inbox = Inbox.of_shell(store, call.env, call.cwd)
+    flags = {"root": call.options.root, "config": call.options.config}
+    call.context = context.Context(caller, verb.name, detail=detail, flags=flags)
     if call.values.get("wait"):  # the answer, which says it too, may come in an hour
         call.context.asks = _tell_who_approves
     _collect_again()
@@ -192,9 +158,18 @@ def _run(verb: Verb, call: Call, start: Callable[[Context], _T], detail: str = F
             store.close()
 
 
+def _inbox(verb: Verb, call: Call, store: Any) -> Inbox | None:
+    """Return the inbox of the agent's session that this call comes from, for a verb that tells of its jobs."""
+    if not store or not call.env.get("CLAUDE_CODE_SESSION_ID") or not (verb.waits or verb.reports_end):
+        return None
+    from outlive.store.inbox import Inbox  # late: 0.9 ms of each call, for the shell of an agent
+
+    return Inbox.of_shell(store, call.env, call.cwd)
+
+
 def _progress(verb: Verb, call: Call, ctx: Context) -> ProgressLine | None:
     """Return the line that tells a person how far this call is, if it may take long and there is a terminal for it."""
-    long = verb.name in _LONG or (verb.name == "list" and not call.values.get("limit"))
+    long = verb.long or (verb.name == "list" and not call.values.get("limit"))
     if not long or call.values.get("follow") or not os.isatty(2) or call.env.get("TERM") == "dumb":
         return None
     from outlive.cli.live import progress  # late: 0.4 ms of each call, for a person at a terminal
@@ -216,14 +191,14 @@ def _configuration(verb: Verb, call: Call) -> Config:
             call.log(stdio.INFO, line)
         return loaded
     except OutliveError:
-        if verb.name not in _FORGIVING:
+        if verb.configuration:
             raise
         return config.Config({}, None)
 
 
 def _open_store(verb: Verb, call: Call) -> Any:
     """Return the store; None for a verb that needs none."""
-    if verb.name in _STORELESS and not call.values.get("history"):
+    if not verb.store and not call.values.get("history"):
         return None
     from outlive.store.root import Store  # late: TAB needs no store, and `run` has its launcher prepared before
 
@@ -252,7 +227,7 @@ def _help(about: Verb | str | None) -> int:
 def _interrupted(call: Call) -> int:
     """Report ^C. The call has given back by now what it held; the job goes on."""
     text = "interrupted"
-    if call.verb and call.verb.name in _WAITING:
+    if call.verb and call.verb.waits:
         job = getattr(call.context, "job_id", None) or call.values.get("job") or getattr(call.context, "awaited", None)
         names = job if isinstance(job, list) else [job] if job else []
         some = ", ".join(names[:_NAMED]) + (f" and {len(names) - _NAMED} more" if len(names) > _NAMED else "")

@@ -8,6 +8,7 @@ from typing import Any
 
 from outlive.answers import Answer
 from outlive.jobs.context import Context
+from outlive.verbs import envelope
 from outlive.verbs.spec import Verb
 
 # These print text, so their errors are sentences at a terminal without --human too
@@ -26,18 +27,18 @@ def reads_sentences(verb: str, argv: list[str]) -> bool:
     return (prints_text and os.isatty(2)) or is_asked(verb)
 
 
-def members(verb: Verb, values: dict[str, Any], *, human: bool) -> Callable[[Context], dict[str, Any]]:
-    """Return what runs the verb and gives the members of its answer. A person gets more: the question of `approve` at a
-    terminal, and with --human the last lines of the output with `status`."""
+def answered(verb: Verb, values: dict[str, Any], *, human: bool) -> Callable[[Context], dict[str, object]]:
+    """Return what runs the verb and gives its full answer. A person gets more: the question of `approve` at a terminal,
+    and with --human the last lines of the output with `status`. A person is shown the job's name and id in any case."""
 
-    def plain(ctx: Context) -> dict[str, Any]:
+    def plain(ctx: Context) -> dict[str, object]:
         answer: Answer = verb.run(ctx, **values)
-        return answer.to_dict()
+        return envelope.full(verb.type, answer, ctx, titles=not human or verb.name == "log")
 
     if verb.name == "approve" and os.isatty(0) and os.isatty(2):
         from outlive.cli import ask  # late: 20 ms, for a person
 
-        def asked(ctx: Context) -> dict[str, Any]:
+        def asked(ctx: Context) -> dict[str, object]:
             ask.before_approving(ctx, values["job"])
             return plain(ctx)
 
@@ -46,4 +47,9 @@ def members(verb: Verb, values: dict[str, Any], *, human: bool) -> Callable[[Con
         return plain
     from outlive.cli import summary  # late: 2 ms, for a person
 
-    return lambda ctx: summary.with_last_lines(ctx, plain(ctx))
+    def with_last_lines(ctx: Context) -> dict[str, object]:
+        answer = plain(ctx)
+        shown = summary.last_lines(ctx, str(answer["job_id"]))
+        return answer if shown is None else answer | {"snippet": shown}
+
+    return with_last_lines

@@ -34,14 +34,14 @@ _ENDED = {
 }
 
 
-def with_last_lines(ctx: Context, answer: dict[str, object]) -> dict[str, object]:
-    """Return the answer of `status` with the end of the job's output, which `status` itself does not show."""
+def last_lines(ctx: Context, job_id: str) -> str | None:
+    """Return the end of a job's output; None if it cannot be read any more."""
     try:
-        with lookup.open_known(ctx, text_of(answer, "job_id")) as job, Output(job) as output:
+        with lookup.open_known(ctx.caller, job_id) as job, Output(job) as output:
             shown = shown_output.snippet(adoption.inspect_and_adopt(ctx, job), output) if output.end else ""
     except (OSError, OutliveError):  # removed meanwhile
-        return answer
-    return {**answer, "snippet": "\n".join(shown.splitlines()[-LINES:])}
+        return None
+    return "\n".join(shown.splitlines()[-LINES:])
 
 
 def colour(job: dict[str, object]) -> str | None:

@@ -28,7 +28,8 @@ def load(env: Mapping[str, str], path: str, given: list[str], *, must_exist: boo
     if text is not None:
         values |= values_in(text, path)
     values |= _of_ours(env, given)
-    config = Config(values, None if text is None else path, ignored)
+    # Absolute, whatever named it: what is hidden from jobs is looked up from other directories
+    config = Config(values, None if text is None else os.path.join(os.getcwd(), path), ignored)
     check_whole(config, path)
     return config
 

@@ -162,16 +162,20 @@ class Record:
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON object that a file or an answer holds."""
         content: dict[str, Any] = {}
+        self.write_into(content)
+        return content
+
+    def write_into(self, content: dict[str, Any]) -> None:
+        """Write the values into the JSON object that is being made."""
         values, omitted, inline = vars(self), self._OMITTED, self._INLINE
         for name in self.FIELDS:
             value = values[name]
             if value is ABSENT or (value is None and name in omitted):
                 continue
             if name in inline:
-                content |= value.to_dict()
+                value.write_into(content)
             else:
                 content[name] = value if type(value) in _PLAIN else _in_json(value)
-        return content
 
     def __eq__(self, other: object) -> bool:
         return type(other) is type(self) and vars(other) == vars(self)

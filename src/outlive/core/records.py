@@ -11,8 +11,7 @@ APPROVALS = ("pending", "approved", "denied", "expired", "withdrawn")
 REASONS = ("exit", "signal", "timeout", "idle_timeout", "kill", "oom", "limit", "launch", "lost", "reboot", "denied")
 # What a caller may do, each with what stands before it (core/rights.py)
 READ, CONTROL, EXEC = RIGHTS = ("read", "control", "exec")
-# Each from the least that a job may do to the most
-SANDBOXES = ("read-only", "workspace-write", "off")
+SANDBOXES = ("read-only", "workspace-write", "off")  # each from the least that a job may do to the most
 GIT = ("read", "write")  # what a sandboxed job may do to repositories; the stricter first
 AUTO, PLAIN = SHOWS = ("auto", "plain")  # what is shown of long output (render/view.py)
 NETWORKS = ("none", "loopback", "open")
@@ -283,6 +282,7 @@ class InputWait(Record):
     at: str = ""
     echo: bool | None = None
     canonical: bool | None = None
+    answered: int | None = None  # where the output before the last input ended, which ends no line without a terminal
 
 
 class Terminal(Record):

@@ -17,7 +17,7 @@ from outlive.config import Config
 from outlive.core.records import Definition, Sandbox
 from outlive.errors import OutliveError
 from outlive.far import orphans
-from outlive.jobs.context import Context
+from outlive.jobs.context import Context, Principal
 from outlive.jobs.definition import Plan, working_directory
 from outlive.jobs.starting import making
 from outlive.launch.from_cli import Launcher
@@ -36,7 +36,7 @@ _KEPT_S = 86_400  # so long no connection of before lives
 
 
 def context(store: Store, env: dict[str, str], owner: str = "cli") -> Context:
-    return Context(
+    caller = Principal(
         store,
         Config({}, None),
         face="cli",
@@ -47,6 +47,7 @@ def context(store: Store, env: dict[str, str], owner: str = "cli") -> Context:
         launcher=Launcher(),
         shell_words=_SHELL,
     )
+    return Context(caller)
 
 
 def start(store: Store, said: dict[str, Any], is_wanted: Callable[[], bool], origin: str | None = None) -> None:
@@ -62,7 +63,7 @@ def start(store: Store, said: dict[str, Any], is_wanted: Callable[[], bool], ori
         return
     env = login_environment()
     ctx = context(store, env, wanted.owner)
-    cwd = working_directory(ctx, os.path.expanduser(wanted.cwd))
+    cwd = working_directory(ctx.caller, os.path.expanduser(wanted.cwd))
     definition = Definition.replace(
         wanted,
         cwd=cwd,

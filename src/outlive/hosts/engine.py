@@ -20,13 +20,16 @@ from outlive.store.root import Store
 
 
 class Caller(Protocol):
-    """What an engine needs of a call (jobs/context.py)."""
+    """What an engine needs of a caller (`Principal` of jobs/context.py)."""
 
-    env: dict[str, str]
-    store: Store
-    face: str
-    owner: str
-
+    @property
+    def env(self) -> dict[str, str]: ...
+    @property
+    def store(self) -> Store: ...
+    @property
+    def face(self) -> str: ...
+    @property
+    def owner(self) -> str: ...
     @property
     def config(self) -> Config: ...
     @property

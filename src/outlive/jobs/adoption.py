@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from outlive.hosts import engines
-from outlive.jobs.context import Context
+from outlive.jobs.context import Context, Principal
 from outlive.jobs.processes import survivors
 from outlive.store.inspection import completion, engine_record, inspect
 from outlive.store.inspection.inspect import Inspection
@@ -30,40 +30,42 @@ def inspect_and_adopt(ctx: Context, job: JobDir) -> Inspection:
 
         inspection = pending.settle(ctx, job)
     if inspection.elsewhere:
-        return _elsewhere(ctx, job, inspection)
+        return _elsewhere(ctx.caller, job, inspection)
     if (
         inspection.damage is not None or inspection.just_ended or inspection.orphaned
     ):  # a directory that is being deleted looks like this
         require_in_place(job)
     is_left = inspection.orphaned or _is_end_unreported(job, inspection)
-    _look_after(ctx, job, inspection, by_supervisor=is_left)
+    _look_after(ctx.caller, job, inspection, by_supervisor=is_left)
     return inspect.inspect_job(job) if is_left else inspection
 
 
-def _look_after(ctx: Context, job: JobDir, inspection: Inspection, *, by_supervisor: bool, asked: bool = False) -> None:
+def _look_after(
+    caller: Principal, job: JobDir, inspection: Inspection, *, by_supervisor: bool, asked: bool = False
+) -> None:
     """Give the job a new supervisor; else complete its end if its supervisor and guardian died when its outcome was visible."""
     if not by_supervisor and (not inspection.state.finished or inspection.supervised or not job.is_marked_live()):
         return
     if by_supervisor:
         from outlive.jobs.starting import adopting  # late: 6 ms, and few supervisors are killed with their guardian
 
-        adopting.adopt(ctx, job, inspection, asked=asked)
+        adopting.adopt(caller, job, inspection, asked=asked)
     else:
         from outlive.store.inspection import unseen_end  # late: 2 ms, and few jobs end so
 
         unseen_end.complete_end(job, inspection.state)
 
 
-def _elsewhere(ctx: Context, job: JobDir, inspection: Inspection) -> Inspection:
+def _elsewhere(caller: Principal, job: JobDir, inspection: Inspection) -> Inspection:
     """Return what is true of a job whose processes are on another machine. It is never adopted
     here: its command could not be looked after."""
     if inspection.definition.host is None:
         return inspection
-    inspection = engines.resumed(ctx, job, inspection)
+    inspection = engines.resumed(caller, job, inspection)
     # Where no mirror does it, as for a job that never ran, a process here tells the sinks, and looks after nothing else
     engine = engines.of_job(job, inspection.definition)
     if engine is None or not engine.mirrors:
-        _look_after(ctx, job, inspection, by_supervisor=_is_end_unreported(job, inspection))
+        _look_after(caller, job, inspection, by_supervisor=_is_end_unreported(job, inspection))
     return inspection
 
 
@@ -101,6 +103,6 @@ def inspect_before_kill(ctx: Context, job: JobDir) -> Inspection:
     if inspection.elsewhere:
         return inspection
     if inspection.state.finished and not inspection.supervised and survivors(inspection, job):
-        _look_after(ctx, job, inspection, by_supervisor=True, asked=True)
+        _look_after(ctx.caller, job, inspection, by_supervisor=True, asked=True)
         inspection = inspect.inspect_job(job)
     return inspection

@@ -51,8 +51,9 @@ def note_start(ctx: Context, verb: str, plan: Plan) -> AuditTarget | None:
         return None
     facts = _defined(plan.definition, {**ctx.env, **plan.overrides})
     asked = plan.definition.approval  # another process may have decided that a person is asked
-    decided = ctx.decision or ({"decision": "ask", "rule": str(asked.rule)} if asked else {})
-    note(ctx, verb, plan.definition.job_id, **facts, **decided)
+    decision = ctx.decision.decision if ctx.decision is not None else "ask" if asked else None
+    rule = ctx.decision.rule if ctx.decision is not None else str(asked.rule) if asked else None
+    note(ctx, verb, plan.definition.job_id, **facts, decision=decision, rule=rule)
     return target
 
 

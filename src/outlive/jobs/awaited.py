@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from outlive.core.records import FINISHED, Definition
 from outlive.errors import OutliveError, per_face
 from outlive.jobs import adoption, lookup, ownership
-from outlive.jobs.context import Context
+from outlive.jobs.context import Context, Principal
 from outlive.store.job_dir import JobDir
 
 _MOST = 200  # each costs some open files
@@ -30,7 +30,7 @@ def own(ctx: Context) -> Iterator[JobDir]:
     Errors: job_not_found if there is none.
     """
     count = 0
-    for ids, states in ((_untold(ctx), ("running", *FINISHED)), (lookup.live_ids(ctx), ("running",))):
+    for ids, states in ((_untold(ctx.caller), ("running", *FINISHED)), (lookup.live_ids(ctx.caller), ("running",))):
         if count:
             return
         for job_id in ids:
@@ -39,7 +39,7 @@ def own(ctx: Context) -> Iterator[JobDir]:
                 count += 1
                 yield job
     if not count:
-        where = "of this directory" if ownership.session_of(ctx) is None else "of this session"
+        where = "of this directory" if ownership.session_of(ctx.caller) is None else "of this session"
         hint = per_face(
             "`outlive list` shows jobs that have ended, with --all also those of other directories.",
             "`list` shows jobs that have ended, with all also those of other sessions.",
@@ -49,16 +49,16 @@ def own(ctx: Context) -> Iterator[JobDir]:
 
 def is_mine(ctx: Context, definition: Definition) -> bool:
     """Return whether a job is one of this session; for a person, of this directory."""
-    if ownership.session_of(ctx) is None:
+    if ownership.session_of(ctx.caller) is None:
         return ctx.cwd is not None and os.path.realpath(definition.cwd) == os.path.realpath(ctx.cwd)
     return ownership.is_own(ctx, definition)
 
 
-def _untold(ctx: Context) -> Iterator[str]:
-    if ctx.inbox is None:
+def _untold(caller: Principal) -> Iterator[str]:
+    if caller.inbox is None:
         return
-    for job_id in ctx.inbox.ids():
-        progress = ctx.inbox.progress(job_id)
+    for job_id in caller.inbox.ids():
+        progress = caller.inbox.progress(job_id)
         if progress is not None and not progress.end:
             yield job_id
 
@@ -66,7 +66,7 @@ def _untold(ctx: Context) -> Iterator[str]:
 def _opened(ctx: Context, job_id: str, states: tuple[str, ...]) -> JobDir | None:
     """Open the job if it is the caller's and in one of these states."""
     try:
-        job = lookup.open_known(ctx, job_id)
+        job = lookup.open_known(ctx.caller, job_id)
     except OutliveError:  # removed meanwhile
         return None
     try:

@@ -10,7 +10,7 @@ from outlive import limits
 from outlive.core.members import parse_json
 from outlive.core.record import is_passable
 from outlive.errors import argument, from_os, invalid
-from outlive.jobs.context import Context
+from outlive.jobs.context import Principal
 
 
 def given_in(args: dict[str, Any]) -> str | list[str]:
@@ -34,19 +34,19 @@ def given_in(args: dict[str, Any]) -> str | list[str]:
 
 
 def words_of(
-    ctx: Context, given: str | list[str], shell: str | None
+    caller: Principal, given: str | list[str], shell: str | None
 ) -> tuple[list[str], list[str] | None, bytes | None]:
     """Return the words of a command as they are stored, the wrapper of a shell string, and the whole
     string if the words are only its beginning.
 
     Errors: invalid_argument.
     """
-    if ctx.face == "cli" and len(given) == 1:  # one word of a command line is a shell string
+    if caller.face == "cli" and len(given) == 1:  # one word of a command line is a shell string
         given = given[0]
     if isinstance(given, str) and _is_array(given):
         given = _array_in(given)
     words = _command(given)
-    wrapper = list(_wrapper(ctx, shell))
+    wrapper = list(_wrapper(caller, shell))
     if not isinstance(given, str):
         return words, None, None
     text = given.encode("utf-8", "surrogateescape")
@@ -56,14 +56,14 @@ def words_of(
     return [given[: limits.SCRIPT_CHARS]], wrapper, text
 
 
-def lost_with_its_shell(ctx: Context, words: list[str], shell: list[str] | None) -> list[str]:
+def lost_with_its_shell(caller: Principal, words: list[str], shell: list[str] | None) -> list[str]:
     """Return what to do instead of a command that does nothing but change its own shell."""
     verb, _, rest = words[0].strip().partition(" ")
     if shell is None or verb not in ("cd", "export") or any(char in rest for char in ";&|\n"):
         return []
     instead = {"cd": ("workdir", "--cwd"), "export": ("env", "--env")}[verb]
     return [
-        f"Every job has a new shell: this {verb} lasts for no other one. Pass {instead[ctx.face == 'cli']} with the command it is for."
+        f"Every job has a new shell: this {verb} lasts for no other one. Pass {instead[caller.face == 'cli']} with the command it is for."
     ]
 
 
@@ -133,9 +133,9 @@ def _require_readable(script: bytes, wrapper: list[str]) -> None:
         )
 
 
-def _wrapper(ctx: Context, given: str | None) -> tuple[str, ...]:
+def _wrapper(caller: Principal, given: str | None) -> tuple[str, ...]:
     if given is None:
-        return ctx.shell
+        return caller.shell
     if len(given) > limits.MAX_SHELL_CHARS:  # shlex takes quadratic time, in which a server answers no call
         raise invalid("shell", f"the shell wrapper is longer than {limits.MAX_SHELL_CHARS:,} characters")
     try:

@@ -1,11 +1,11 @@
-"""Who calls, over which store."""
+"""Who calls, over which store; and what one call is about."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from outlive.answers import advice
 from outlive.config import Config
 from outlive.core.record import Record
 from outlive.core.records import Definition
@@ -13,6 +13,7 @@ from outlive.core.rights import Rights
 from outlive.system import own_programs
 
 if TYPE_CHECKING:  # TAB loads this, and needs no store
+    from outlive.policy.decide import Decision
     from outlive.store.inbox import Inbox
     from outlive.store.root import Store
 
@@ -25,8 +26,9 @@ def know(config: Config, env: Mapping[str, str], *workspaces: str | None) -> Non
     own_programs.know([*workspaces, *config.workspaces(env)], config.programs())
 
 
-class Context(Record, frozen=False, kw_only=False):
-    """What a verb knows of its caller.
+class Principal(Record, kw_only=False):
+    """Who calls, over which store, with which configuration and rights: what is known before a call, and does not
+    change in it.
 
     Jobs are looked up and enumerated in `jobs/lookup.py` alone, which keeps the wall.
     """
@@ -49,51 +51,148 @@ class Context(Record, frozen=False, kw_only=False):
     # The most that this caller's jobs may do: {"mode", "network"} of a sandbox, both may be missing
     ceiling: dict[str, str] | None = None
     token: str | None = None  # the name of the caller's token, over HTTP
-    verb: str | None = None  # as typed: "kill", "token add"
-    flags: Mapping[str, str | None] = _NONE  # --root and --config as typed; None where they were not
-    detail: str = "full"  # the size of the answer: brief shows no snapshot
 
-    def __post_init__(self) -> None:
-        workdir = None if self.rights is None else self.rights.workdir
-        know(self.config, self.env, self.cwd, workdir)
-        self.decision: dict[str, str] = {}  # of the policy: decision and rule, for the audit record
-        self.warnings: list[str] = []  # sentences that the answer adds to its hint
-        # Title → id of the job that it named in this call, and a sentence if other jobs have it too
-        self.titles: dict[str, tuple[str, str | None]] = {}
-        # Whether a session has ended, by the name of its inbox, as far as this call has found out
-        self.ended_sessions: dict[str, bool] = {}
-        # Id → whose it is, of each job of another session that this call named
-        self.of_others: dict[str, str] = {}
-        # What a person is told of a call that takes long: how much is done, of how much (None: not known), of what
-        self.progress: Callable[[], tuple[int, int | None, str]] | None = None
-        # Runs a function that may wait beside the call, and goes on with it after the answer; None: nothing does
-        self.later: Callable[[Callable[[], None]], None] | None = None
-        # Asks the user of the client about a job; returns whether the answer of this call is the question
-        self.asks: Callable[[Definition], bool] | None = None
-        # Is told whether the answer was written, where that is noted
-        self.sent: Callable[[bool], None] | None = None
-        self.job_id: str | None = None  # the job that this call started, once known: ^C names it
-        self.left = False  # whether it was noted that this call ended without an answer
-        self.awaited: list[str] = []  # the jobs that this call waits for, once known: ^C names them too
-
-    @property
+    @cached_property
     def shell(self) -> tuple[str, ...]:
-        if not isinstance(self.shell_words, tuple):
-            self.shell_words = self.shell_words()
-        return self.shell_words
+        return self.shell_words if isinstance(self.shell_words, tuple) else self.shell_words()
 
-    def warned(self, answer: dict[str, object], *, titles: bool = True) -> dict[str, object]:
-        """Return the answer with the warnings of this call before its hint. With `titles` they say
-        which job a title named."""
+    def with_inbox(self, inbox: Inbox) -> Principal:
+        """Return the caller as the session of this inbox."""
+        return self._with(inbox=inbox)
+
+    def observing(self) -> Principal:
+        """Return the caller as one whose read positions do not move."""
+        return self._with(client=None)
+
+    def _with(self, **values: Any) -> Principal:
+        known = {name: vars(self)[name] for name in self.FIELDS}
+        return Principal(**{**known, **values})
+
+
+class Titled(NamedTuple):
+    """The job that a title named in this call, and a sentence if other jobs have the title too."""
+
+    job_id: str
+    sentence: str | None
+
+
+class Context:
+    """One call: who calls, what is called, and what is found out on its way."""
+
+    def __init__(
+        self,
+        caller: Principal,
+        verb: str | None = None,
+        *,
+        detail: str = "full",
+        flags: Mapping[str, str | None] = _NONE,
+    ) -> None:
+        know(caller.config, caller.env, caller.cwd, None if caller.rights is None else caller.rights.workdir)
+        self.caller = caller
+        self.verb = verb  # as typed: "kill", "token add"
+        self.detail = detail  # the size of the answer: brief shows no snapshot
+        self.flags = flags  # --root and --config as typed; None where they were not
+
+        # --- set by the face before the verb runs ---
+        # Runs a function that may wait beside the call, and goes on with it after the answer; None: nothing does.
+        # Read where a start waits for approval
+        self.later: Callable[[Callable[[], None]], None] | None = None
+        # Asks the user of the client about a job; returns whether the answer of this call is the question.
+        # Called where a start waits for approval
+        self.asks: Callable[[Definition], bool] | None = None
+
+        # --- set on the way of the verb, read by the face: while the call lasts, or for its answer ---
+        # How much is done, of how much (None: not known), of what. Set by verbs that take long; shown to a person, and
+        # to the client as progress
+        self.progress: Callable[[], tuple[int, int | None, str]] | None = None
+        self.awaited: list[str] = []  # set by `wait`: the jobs that it waits for. ^C names them, and progress
+        # The job that this call started. Set where it is made, or found by its id; read by ^C, by progress, by what
+        # notes a call without an answer, and by an error that must name the job
+        self.job_id: str | None = None
+        self.sent: Callable[[bool], None] | None = None  # set by `notices`: is told whether the answer was written
+        self.warnings: list[str] = []  # sentences that the answer adds to its hint, from whatever warns
+
+        # --- set and read on the way of the verb ---
+        self.decision: Decision | None = None  # of the policy: set where a start is checked, for the audit record
+        self.titles: dict[str, Titled] = {}  # by title; set by `lookup`, which looks once; said by the answer
+        self.of_others: dict[str, str] = {}  # whose each job of another session is, by id; as `titles`
+        # Whether a session has ended, by the name of its inbox: `ownership` finds it out once in a call
+        self.ended_sessions: dict[str, bool] = {}
+        self.left = False  # set by `notices.leave` once it has noted that this call ended without an answer
+
+    def said(self, answered: object, *, titles: bool = True) -> list[str]:
+        """Return the sentences of this call that its answer adds to its hint. `answered`: the id of the answer's job.
+        With `titles` they say which job a title named."""
         # The answer may be about another job than the call named: what a run is compared with, or was started again
-        this = answer.get("job_id") if len(self.of_others) == 1 else None
+        this = answered if len(self.of_others) == 1 else None
         of_others = [
             f"{'This job' if this == job_id else f'Job {job_id}'} belongs to {whose}, not to this session."
             for job_id, whose in self.of_others.items()
         ]
-        said = [*(self.named_by_title() if titles else ()), *of_others, *self.warnings]
-        return advice.noted(answer, said)
+        return [*(self.named_by_title() if titles else ()), *of_others, *self.warnings]
 
     def named_by_title(self) -> list[str]:
         """Return a sentence for each title that named one of several jobs in this call."""
-        return [sentence for _, sentence in self.titles.values() if sentence is not None]
+        return [one.sentence for one in self.titles.values() if one.sentence is not None]
+
+    # --- what is known of the caller ---
+
+    @property
+    def store(self) -> Store:
+        return self.caller.store
+
+    @property
+    def config(self) -> Config:
+        return self.caller.config
+
+    @property
+    def face(self) -> str:
+        return self.caller.face
+
+    @property
+    def owner(self) -> str:
+        return self.caller.owner
+
+    @property
+    def client(self) -> str | None:
+        return self.caller.client
+
+    @property
+    def cwd(self) -> str | None:
+        return self.caller.cwd
+
+    @property
+    def env(self) -> dict[str, str]:
+        return self.caller.env
+
+    @property
+    def launcher(self) -> Any:
+        return self.caller.launcher
+
+    @property
+    def shell(self) -> tuple[str, ...]:
+        return self.caller.shell
+
+    @property
+    def inbox(self) -> Inbox | None:
+        return self.caller.inbox
+
+    @property
+    def scope(self) -> str | None:
+        return self.caller.scope
+
+    @property
+    def wall(self) -> str | None:
+        return self.caller.wall
+
+    @property
+    def rights(self) -> Rights | None:
+        return self.caller.rights
+
+    @property
+    def ceiling(self) -> dict[str, str] | None:
+        return self.caller.ceiling
+
+    @property
+    def token(self) -> str | None:
+        return self.caller.token

@@ -26,7 +26,7 @@ from outlive.hosts import engines
 from outlive.hosts.engines import Host
 from outlive.jobs import command as command_module
 from outlive.jobs import ownership, watch_spec
-from outlive.jobs.context import Context
+from outlive.jobs.context import Context, Principal
 from outlive.jobs.permission import boundary
 from outlive.jobs.pipelines.naming import name_of
 from outlive.reports import path as report_path
@@ -60,14 +60,14 @@ def plan(ctx: Context, job_id: str, *, start_now: bool, **args: Any) -> Plan:
     Errors: invalid_argument, invalid_tag, io_error.
     """
     given = command_module.given_in(args)
-    words, shell, script = command_module.words_of(ctx, given, args.get("shell"))
-    host = host_of(ctx, args.get("host"))
-    cwd = directory_on(ctx, host, args.get("cwd"))
+    words, shell, script = command_module.words_of(ctx.caller, given, args.get("shell"))
+    host = host_of(ctx.caller, args.get("host"))
+    cwd = directory_on(ctx.caller, host, args.get("cwd"))
     env = check_env(args.get("env") or {})
     mask = _mask(args.get("mask") or ())
     env_files = [os.path.abspath(os.path.join(ctx.cwd or "/", path)) for path in args.get("env_file") or ()]
     asks = ctx.config.uses("sandbox") or ctx.ceiling or args.get("sandbox") or args.get("network")
-    sandbox = boundary.of_call(ctx, host, cwd, args) if asks else None
+    sandbox = boundary.of_call(ctx.caller, host, cwd, args) if asks else None
     check = reading_in(sandbox)
     from_files = read_env_files(env_files, check)  # also for create: a file that cannot be read is found now
     if mask:
@@ -80,10 +80,10 @@ def plan(ctx: Context, job_id: str, *, start_now: bool, **args: Any) -> Plan:
             hint="Start the job at once instead"
             + (f", or put them into a file for {argument('env_file')}." if ctx.face == "cli" else "."),
         )
-    stdin, data, stdin_fd, stdin_path = _stdin(ctx, args, check, start_now=start_now)
+    stdin, data, stdin_fd, stdin_path = _stdin(ctx.caller, args, check, start_now=start_now)
     tags = check_tags(list(args.get("tags") or ()))
     title = _title(args.get("title")) or _title((args.get("description") or "")[: limits.MAX_TITLE_CHARS])
-    watches = watch_spec.parsed(ctx, args, []) or None
+    watches = watch_spec.parsed(ctx.caller, args, []) or None
     definition = Definition(
         job_id=job_id,
         command=words,
@@ -106,12 +106,12 @@ def plan(ctx: Context, job_id: str, *, start_now: bool, **args: Any) -> Plan:
         name=title or name_of(words),
         owner=ctx.owner,
         scope=ctx.scope,
-        session=ownership.session_of(ctx),
+        session=ownership.session_of(ctx.caller),
         report=args.get("report"),
         notification=Notification.replace(
-            notification(ctx, args.get("notify_command"), args.get("notify_file")), watches=watches
+            notification(ctx.caller, args.get("notify_command"), args.get("notify_file")), watches=watches
         ),
-        quota_bytes=_quota(ctx, args.get("quota_bytes")),
+        quota_bytes=_quota(ctx.caller, args.get("quota_bytes")),
         dedupe_key=args.get("dedupe_key"),
         resources=resources.parsed(args["resources"]) if args.get("resources") else None,
         sandbox=sandbox,
@@ -130,48 +130,48 @@ def plan(ctx: Context, job_id: str, *, start_now: bool, **args: Any) -> Plan:
         host.engine.check(host, definition)
     unneeded = args.get("elevated") and not (ctx.config.uses("sandbox") or ctx.ceiling)
     hints = ["elevated has no effect: no sandbox is configured."] if unneeded else []
-    hints += _milliseconds_meant(ctx, definition.timeout_ms)
-    hints += command_module.lost_with_its_shell(ctx, words, shell)
+    hints += _milliseconds_meant(ctx.caller, definition.timeout_ms)
+    hints += command_module.lost_with_its_shell(ctx.caller, words, shell)
     if ctx.face == "cli":  # a server says it once on its stderr: no model can mend its environment
         hints += [f"{line}." for line in ctx.config.ignored]
     hint = " ".join(hints) or None
     return Plan(definition, {**from_files, **env}, stdin_data=data, stdin_fd=stdin_fd, script=script, hint=hint)
 
 
-def host_of(ctx: Context, name: str | None) -> Host | None:
+def host_of(caller: Principal, name: str | None) -> Host | None:
     """Return the host of a job for which the caller names this one; None for this machine. Errors:
     invalid_argument, not_supported."""
-    wanted = ctx.config.get("exec", "host") if name is None else name
+    wanted = caller.config.get("exec", "host") if name is None else name
     if wanted == LOCAL:
         return None
-    return engines.host_of(ctx.config, wanted)
+    return engines.host_of(caller.config, wanted)
 
 
-def directory_on(ctx: Context, host: Host | None, given: str | None) -> str:
+def directory_on(caller: Principal, host: Host | None, given: str | None) -> str:
     """Return the directory that a job runs in. Errors: those of `working_directory`, and of the
     host."""
     there = None if host is None else host.engine.directory(host, given)
-    return working_directory(ctx, given) if there is None else there
+    return working_directory(caller, given) if there is None else there
 
 
-def working_directory(ctx: Context, given: str | None) -> str:
+def working_directory(caller: Principal, given: str | None) -> str:
     """Return the absolute directory that a job runs in.
 
     Errors: invalid_argument if it cannot be entered, denied if the caller has no right to it.
     """
     if given is None:
-        if ctx.cwd is None:
-            why, hint = _deleted() if ctx.face == "cli" else ("this server has none for jobs", _WHERE)
+        if caller.cwd is None:
+            why, hint = _deleted() if caller.face == "cli" else ("this server has none for jobs", _WHERE)
             raise invalid("cwd", f"no directory was named, and {why}; nothing was run", hint=hint)
-        given = ctx.cwd
+        given = caller.cwd
     if given == "~" or given.startswith("~/"):  # as on hosts: models write it
-        given = os.path.join(ctx.env.get("HOME", "~"), given[2:])
+        given = os.path.join(caller.env.get("HOME", "~"), given[2:])
     if not given.strip():
         raise invalid("cwd", f"not a directory: {given!r}; nothing was run")
-    if ctx.cwd is None and not os.path.isabs(given):
+    if caller.cwd is None and not os.path.isabs(given):
         raise invalid("cwd", f"not an absolute path: {given!r}; nothing was run", hint=_WHERE)
-    path = os.path.normpath(os.path.join(ctx.cwd or "/", given))
-    if ctx.config.has("policy"):  # it decides about what is there, which no link may change
+    path = os.path.normpath(os.path.join(caller.cwd or "/", given))
+    if caller.config.has("policy"):  # it decides about what is there, which no link may change
         path = os.path.realpath(path)
     try:
         is_directory = stat.S_ISDIR(os.stat(path).st_mode)
@@ -184,8 +184,8 @@ def working_directory(ctx: Context, given: str | None) -> str:
         raise invalid("cwd", f"{path} is not a directory; nothing was run", hint=_EXISTING)
     if not os.access(path, os.X_OK):
         raise invalid("cwd", f"the directory {path} may not be entered; nothing was run")
-    if ctx.rights is not None:
-        ctx.rights.require_inside(path)
+    if caller.rights is not None:
+        caller.rights.require_inside(path)
     return path
 
 
@@ -208,20 +208,20 @@ def require_input(ctx: Context, definition: Definition) -> None:
     """Check that a caller over MCP writes into no job that may do more than its own jobs may, unless
     it is its own: that one was granted. Errors: denied, sandbox_unavailable."""
     if ctx.face == "mcp" and not ownership.is_own(ctx, definition) and (ctx.config.uses("sandbox") or ctx.ceiling):
-        boundary.require(ctx, definition, "write into")
+        boundary.require(ctx.caller, definition, "write into")
 
 
-def require_sandbox(ctx: Context, definition: Definition, doing: str) -> None:
+def require_sandbox(caller: Principal, definition: Definition, doing: str) -> None:
     """Check that a stored job is still within this caller's ceiling, and that its sandbox can be
     set up. Errors: denied, sandbox_unavailable, invalid_argument."""
-    boundary.require(ctx, definition, doing)
-    boundary.require_usable(ctx, definition)
+    boundary.require(caller, definition, doing)
+    boundary.require_usable(caller, definition)
 
 
-def _milliseconds_meant(ctx: Context, timeout_ms: int) -> list[str]:
+def _milliseconds_meant(caller: Principal, timeout_ms: int) -> list[str]:
     """Return a warning about a time limit in seconds that looks like one in milliseconds."""
-    configured = timeout_ms == round(ctx.config.get("exec", "timeout_sec") * 1000)
-    if ctx.face != "mcp" or configured or timeout_ms < limits.LOOKS_LIKE_MS_S * 1000:
+    configured = timeout_ms == round(caller.config.get("exec", "timeout_sec") * 1000)
+    if caller.face != "mcp" or configured or timeout_ms < limits.LOOKS_LIKE_MS_S * 1000:
         return []
     seconds = timeout_ms / 1000
     return [
@@ -257,7 +257,7 @@ def _warn_of_masks(ctx: Context, names: list[str], env: dict[str, str]) -> None:
 
 
 def _stdin(
-    ctx: Context, args: dict[str, Any], check: Callable[[int, str, str], None] | None, *, start_now: bool
+    caller: Principal, args: dict[str, Any], check: Callable[[int, str, str], None] | None, *, start_now: bool
 ) -> tuple[str, bytes | None, int | None, str | None]:
     """Return (kind, data to keep, descriptor to pass on, path of a file)."""
     given, data = args.get("stdin") or "closed", args.get("stdin_data")
@@ -271,12 +271,12 @@ def _stdin(
         return ("open" if given == "open" else "data"), encoded, None, None
     if given in ("open", "closed"):
         return given, None, None, None
-    if given.startswith("@") and ctx.face == "cli":
+    if given.startswith("@") and caller.face == "cli":
         if not given[1:]:
             raise invalid("stdin", "@ names no file", hint=f"Write {argument('stdin')} @FILE.")
         path = os.path.abspath(given[1:])
         return "file", None, open_stdin(path, check), path
-    if given == "-" and ctx.face == "cli":
+    if given == "-" and caller.face == "cli":
         if not start_now:
             raise invalid(
                 "stdin", "create cannot keep this command's own stdin", hint=f"Use {argument('stdin')} @FILE."
@@ -288,7 +288,7 @@ def _stdin(
                 hint=f"Pipe something into it, or use {argument('stdin')} open and write.",
             )
         return "caller", None, os.dup(0), None
-    known = "open, closed, - or @FILE" if ctx.face == "cli" else "open or closed"
+    known = "open, closed, - or @FILE" if caller.face == "cli" else "open or closed"
     hint = f"Text for the command to read goes into {argument('stdin_data')}."
     raise invalid("stdin", f"{argument('stdin')} is {known}, not {given!r}", hint=hint)
 
@@ -326,9 +326,9 @@ def open_stdin(path: str, check: Callable[[int, str, str], None] | None) -> int:
         raise from_os(f"opening {path} for the job's stdin", error) from error
 
 
-def _quota(ctx: Context, given: int | None) -> int:
+def _quota(caller: Principal, given: int | None) -> int:
     """Return the quota in bytes; 0 keeps everything."""
-    count: int = ctx.config.get("exec", "quota_bytes") if given is None else given
+    count: int = caller.config.get("exec", "quota_bytes") if given is None else given
     if 0 < count < limits.MIN_QUOTA_BYTES:
         raise invalid(
             "quota_bytes",
@@ -347,7 +347,7 @@ def _title(given: str | None) -> str | None:
 
 
 def notification(
-    ctx: Context,
+    caller: Principal,
     command: str | None,
     file: str | None,
     *,
@@ -359,8 +359,8 @@ def notification(
     `fields` are the caller's names of the two. Errors: invalid_argument, denied.
     """
     changed = before or Notification()
-    if ctx.rights is not None and (command is not None or file is not None):  # a shell may read the file later
-        ctx.rights.require(EXEC, fields[1] if command is None else fields[0])
+    if caller.rights is not None and (command is not None or file is not None):  # a shell may read the file later
+        caller.rights.require(EXEC, fields[1] if command is None else fields[0])
     if command is not None:
         if not command.strip():
             raise invalid(fields[0], "the notification command is empty")
@@ -368,7 +368,7 @@ def notification(
     if file is not None:
         if not file.strip():
             raise invalid(fields[1], "the notification file is empty")
-        changed = Notification.replace(changed, notify_file=watch_spec.sink_file(ctx, file, fields[1]))
+        changed = Notification.replace(changed, notify_file=watch_spec.sink_file(caller, file, fields[1]))
     return changed
 
 

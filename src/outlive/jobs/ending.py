@@ -12,7 +12,7 @@ from outlive.core.ids import short_id
 from outlive.errors import OutliveError, from_os
 from outlive.hosts import engines
 from outlive.jobs import adoption, auditing, ownership, processes
-from outlive.jobs.context import Context
+from outlive.jobs.context import Context, Principal
 from outlive.jobs.control_client import ControlClient, refused, unanswered
 from outlive.jobs.diagnosis import elsewhere
 from outlive.jobs.permission import approval
@@ -86,7 +86,7 @@ def _cancelled(ctx: Context, job: JobDir, inspection: Inspection, number: int) -
     if engine is None or not signals.ends(number):
         return inspection
     auditing.note(ctx, "kill", job.job_id, signal=signals.name_of(number))
-    return engine.cancelled(job, inspection, ownership.actor(ctx, inspection.definition))
+    return engine.cancelled(job, inspection, ownership.actor(ctx.caller, inspection.definition))
 
 
 def end(ctx: Context, job: JobDir, number: int, grace_ms: int, wait_s: float, *, removing: bool = False) -> None:
@@ -104,7 +104,7 @@ def end(ctx: Context, job: JobDir, number: int, grace_ms: int, wait_s: float, *,
         while True:
             inspection = adoption.inspect_and_adopt(ctx, job)
             is_deaf = processes.stopped_supervisor(inspection) is not None
-            asks = not is_deaf and control.request(asked | {"by": ownership.actor(ctx, inspection.definition)})
+            asks = not is_deaf and control.request(asked | {"by": ownership.actor(ctx.caller, inspection.definition)})
             is_deaf = is_deaf or not (inspection.elsewhere or control.is_to_supervisor())
             answer = control.answer(deadline) if asks and not is_deaf else None
             if answer is not None and not answer["ok"]:
@@ -177,7 +177,7 @@ def delete(ctx: Context, job: JobDir, *, ending: bool = False) -> tuple[str, int
     while True:
         inspection = adoption.inspect_and_adopt(ctx, job)
         if inspection.elsewhere:
-            _given_up(ctx, job, inspection)
+            _given_up(ctx.caller, job, inspection)
         try:
             if not inspection.supervised:  # else the state may change until the supervisor lets go of the job
                 return inspection.state.state, store_delete.delete(ctx.store, job, note=_note_of(ctx, inspection))
@@ -197,24 +197,24 @@ def _note_of(ctx: Context, inspection: Inspection) -> Callable[[int], None] | No
     """Return what writes down, before the job is gone, who deletes the job of another session, which is told
     (jobs/notices.py); None for other jobs."""
     definition, state = inspection.definition, inspection.state.state
-    if definition.session is None or (ownership.session_of(ctx) and ownership.is_own(ctx, definition)):
+    if definition.session is None or (ownership.session_of(ctx.caller) and ownership.is_own(ctx, definition)):
         return None
 
     def note(freed: int) -> None:
-        with Deletions(ctx.store, ownership.actor(ctx, definition)) as deletions:
+        with Deletions(ctx.store, ownership.actor(ctx.caller, definition)) as deletions:
             deletions.note(definition.job_id, definition.scope, REMOVED, freed, name=definition.name, state=state)
 
     return note
 
 
-def _given_up(ctx: Context, job: JobDir, inspection: Inspection) -> None:
+def _given_up(caller: Principal, job: JobDir, inspection: Inspection) -> None:
     """Have the engine of another host give a job up. Errors: invalid_state for a job that may still
     run on another machine."""
     if inspection.definition.host is not None:
         engine = engines.of_job(job, inspection.definition)
         if engine is not None:
             if inspection.state.state == "created":
-                engine.cancelled(job, inspection, ownership.actor(ctx, inspection.definition))
+                engine.cancelled(job, inspection, ownership.actor(caller, inspection.definition))
             engine.forget(job)
         return
     if not inspection.state.finished and inspection.state.state != "created":

@@ -17,7 +17,7 @@ from outlive.core.ids import short_id
 from outlive.core.records import Sources
 from outlive.core.started import never_ran, started_at
 from outlive.core.units import seconds_or
-from outlive.jobs.context import Context
+from outlive.jobs.context import Context, Principal
 from outlive.jobs.diagnosis import elsewhere, use
 from outlive.jobs.diagnosis.use import Figures
 from outlive.jobs.interaction import keyboard
@@ -182,14 +182,14 @@ def stages_of(inspection: Inspection, job: JobDir) -> list[int] | None:
     return stages.codes(inspection, job)
 
 
-def previous(ctx: Context, inspection: Inspection, output: Output) -> OtherRun | None:
+def previous(caller: Principal, inspection: Inspection, output: Output) -> OtherRun | None:
     """Return the run before a job that failed; None for other jobs, as those that were killed on request."""
     state = inspection.state
     if not (state.finished and state.ended_badly) or state.reason == "kill" or never_ran(state.state, state.reason):
         return None
     from outlive.jobs.diagnosis import earlier_runs  # late: 5 ms, for failures alone
 
-    return earlier_runs.previous(ctx, inspection, output)
+    return earlier_runs.previous(caller, inspection, output)
 
 
 def usage(inspection: Inspection, job: JobDir, output: Output) -> dict[str, object] | None:

@@ -12,7 +12,7 @@ from contextlib import closing, suppress
 
 from outlive.errors import OutliveError
 from outlive.jobs import ownership
-from outlive.jobs.context import Context
+from outlive.jobs.context import Context, Principal
 from outlive.render.sources import lines_of, text_of
 from outlive.store.job_dir import SEEN, JobDir
 from outlive.store.output.merged import Output
@@ -24,15 +24,15 @@ _WIDTH = 32
 _MOST_BYTES = 1 << 18
 
 
-def _session(ctx: Context) -> str | None:
+def _session(caller: Principal) -> str | None:
     """Return the session whose record this call reads and writes; None for a caller that keeps none."""
-    return ctx.inbox.name if ctx.client is not None and ctx.inbox is not None else None
+    return caller.inbox.name if caller.client is not None and caller.inbox is not None else None
 
 
 def _record(ctx: Context, job: JobDir) -> tuple[bytes, bool]:
     """Return the record of the session, else the newest one of those that it goes on for, and
     whether it is the session's own; an empty one of its own if there is none."""
-    session = _session(ctx)
+    session = _session(ctx.caller)
     if session is None:
         return b"", True
     with suppress(OSError):
@@ -56,7 +56,7 @@ def _first_line(position: int) -> bytes:
 
 def _open(ctx: Context, job: JobDir, flags: int = 0) -> int:
     """Open the record of the session to write it, and make it if there is none. Errors: OSError."""
-    name = f"{SEEN}/{_session(ctx)}"
+    name = f"{SEEN}/{_session(ctx.caller)}"
     with suppress(FileNotFoundError):
         return job.open_file(name, os.O_WRONLY | flags)
     before, _ = _record(ctx, job)
@@ -90,7 +90,7 @@ def seen_here(ctx: Context, job: JobDir) -> int:
 def mark_seen(ctx: Context, job: JobDir, next_seq: int, *, asks: bool = False) -> None:
     """Remember that this answer ends at `next_seq`. A session without a record is at 0. `asks`: the answer tells that the
     job waits for input, which a `wait` for any of several jobs does not tell again."""
-    if _session(ctx) is None or not (next_seq or _record(ctx, job)[0]):
+    if _session(ctx.caller) is None or not (next_seq or _record(ctx, job)[0]):
         return
     if asks:
         mark_reported(ctx, job, "input", next_seq)
@@ -107,7 +107,7 @@ def reported(ctx: Context, job: JobDir) -> dict[str, int]:
 
 
 def mark_reported(ctx: Context, job: JobDir, condition: str, position: int) -> None:
-    if _session(ctx) is None:
+    if _session(ctx.caller) is None:
         return
     # Two calls of the session may report at the same time
     with suppress(OSError), Closing(_open(ctx, job, os.O_APPEND)) as fd:
@@ -117,10 +117,10 @@ def mark_reported(ctx: Context, job: JobDir, condition: str, position: int) -> N
 def tell_once(ctx: Context, job: JobDir, what: str) -> bool:
     """Return whether this session was not told `what` of the job yet, and remember it. A caller
     without a session is told each time."""
-    if _session(ctx) is None:
+    if _session(ctx.caller) is None:
         return True
     # With its name: what an earlier session was told, this one does not know
-    what = f"{what} {_session(ctx)}"
+    what = f"{what} {_session(ctx.caller)}"
     if what in reported(ctx, job):
         return False
     _, is_own = _record(ctx, job)

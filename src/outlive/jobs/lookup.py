@@ -20,7 +20,7 @@ from outlive.core.quoted import one_line
 from outlive.core.records import Definition, State
 from outlive.errors import OutliveError, argument, from_os, invalid
 from outlive.jobs import ownership
-from outlive.jobs.context import Context
+from outlive.jobs.context import Context, Principal, Titled
 from outlive.store import atomic_file
 from outlive.store.job_dir import META, STATE, JobDir
 from outlive.store.root import Store, not_found
@@ -62,23 +62,23 @@ def open_by_id(ctx: Context, text: str) -> JobDir:
     Errors: as `open_job`.
     """
     try:
-        job_id = ctx.store.find(text, None if ctx.wall is None else lambda candidate: _exists(ctx, candidate))
+        job_id = ctx.store.find(text, None if ctx.wall is None else lambda candidate: _exists(ctx.caller, candidate))
         job = JobDir.open(ctx.store, job_id)
     except OutliveError as error:
         if error.code != "job_not_found":
             raise
         from outlive.jobs.diagnosis import deleted  # late: 0.7 ms of a `status`, for a mistake alone
 
-        raise deleted.explained(ctx, text, error) from error
+        raise deleted.explained(ctx.caller, text, error) from error
     _note_owner(ctx, job_id)
     return job
 
 
 def _note_owner(ctx: Context, job_id: str) -> None:
     """Have the answer say whose a job is that this call named, if it is another session's."""
-    if ownership.session_of(ctx) is None:
+    if ownership.session_of(ctx.caller) is None:
         return
-    known = origin(ctx, job_id)
+    known = origin(ctx.caller, job_id)
     if known is None or (
         known.session is None and ctx.verb in _LOOKING
     ):  # to look at a person's job is nothing special
@@ -99,28 +99,28 @@ def open_exactly(ctx: Context, text: str, verb: str, why: str) -> JobDir:
         raise
 
 
-def open_known(ctx: Context, job_id: str) -> JobDir:
+def open_known(caller: Principal, job_id: str) -> JobDir:
     """Open the job with this whole id. Errors: job_not_found, io_error."""
-    job = JobDir.open(ctx.store, job_id)
-    if ctx.wall is not None and not _exists(ctx, job_id):
+    job = JobDir.open(caller.store, job_id)
+    if caller.wall is not None and not _exists(caller, job_id):
         job.close()
         raise not_found(job_id)
     return job
 
 
-def job_ids(ctx: Context) -> Iterator[str]:
+def job_ids(caller: Principal) -> Iterator[str]:
     """Yield the ids of all jobs that exist for this caller, newest first."""
-    return _inside(ctx, ctx.store.ids())
+    return _inside(caller, caller.store.ids())
 
 
-def live_ids(ctx: Context) -> Iterator[str]:
+def live_ids(caller: Principal) -> Iterator[str]:
     """Yield the ids of the jobs that may still run and exist for this caller."""
-    return _inside(ctx, ctx.store.live_ids())
+    return _inside(caller, caller.store.live_ids())
 
 
-def left_ids(ctx: Context) -> Iterator[str]:
+def left_ids(caller: Principal) -> Iterator[str]:
     """Yield the ids of the jobs that ended and may have left processes, and exist for this caller."""
-    return _inside(ctx, ctx.store.left_ids())
+    return _inside(caller, caller.store.left_ids())
 
 
 def live_states(store: Store) -> Iterator[State]:
@@ -160,45 +160,45 @@ def definition(store: Store, job_id: str) -> Definition | None:
         return None
 
 
-def _inside(ctx: Context, job_ids: Iterable[str]) -> Iterator[str]:
-    return iter(job_ids) if ctx.wall is None else (job_id for job_id in job_ids if _exists(ctx, job_id))
+def _inside(caller: Principal, job_ids: Iterable[str]) -> Iterator[str]:
+    return iter(job_ids) if caller.wall is None else (job_id for job_id in job_ids if _exists(caller, job_id))
 
 
-def _exists(ctx: Context, job_id: str) -> bool:
+def _exists(caller: Principal, job_id: str) -> bool:
     """Return whether the job exists for this caller, who is behind a wall. A damaged definition tells no scope: it exists
     for callers without a wall."""
-    known = origin(ctx, job_id)
-    return known is not None and known.scope == ctx.wall
+    known = origin(caller, job_id)
+    return known is not None and known.scope == caller.wall
 
 
-def origin(ctx: Context, job_id: str) -> Origin | None:
+def origin(caller: Principal, job_id: str) -> Origin | None:
     """Return where a job comes from; None if its definition cannot be read. That does not change, so
     a server reads the definition of each job once."""
-    known = ctx.store.origins.get(job_id)
+    known = caller.store.origins.get(job_id)
     if known is None:
-        meta = definition(ctx.store, job_id)
-        known = None if meta is None else remember(ctx, job_id, meta)
+        meta = definition(caller.store, job_id)
+        known = None if meta is None else remember(caller, job_id, meta)
     return known
 
 
-def remember(ctx: Context, job_id: str, definition: Definition) -> Origin:
+def remember(caller: Principal, job_id: str, definition: Definition) -> Origin:
     """Return where a job comes from, and keep it for the other calls of this server."""
     scope, session = definition.scope, definition.session
     where = Origin(
         scope and intern(scope), intern(definition.owner), intern(definition.cwd), session and intern(session)
     )
     if definition.host is None:  # else its directory is known for certain when it runs
-        if len(ctx.store.origins) >= _MOST_ORIGINS:
-            ctx.store.origins.clear()
-        ctx.store.origins[job_id] = where
+        if len(caller.store.origins) >= _MOST_ORIGINS:
+            caller.store.origins.clear()
+        caller.store.origins[job_id] = where
     return where
 
 
-def outcome(ctx: Context, job_id: str) -> State | None:
+def outcome(caller: Principal, job_id: str) -> State | None:
     """Return state and exit code of a job whose outcome is written; None if it has to be inspected.
     Reading the whole of a job takes twenty times as long."""
     try:
-        fd = atomic_file.open_regular(ctx.store.fd, f"{job_id}/{STATE}")
+        fd = atomic_file.open_regular(caller.store.fd, f"{job_id}/{STATE}")
     except OSError:
         return None
     with Closing(fd):
@@ -217,8 +217,8 @@ def _titled(ctx: Context, text: str) -> JobDir | None:
     """
     title = _as_title(text)
     if title in ctx.titles:
-        return open_known(ctx, ctx.titles[title][0])
-    titled = _titled_jobs(ctx, title)
+        return open_known(ctx.caller, ctx.titles[title].job_id)
+    titled = _titled_jobs(ctx.caller, title)
     foreign = None
     for job_id, definition in titled:
         if not ownership.is_own(ctx, definition):
@@ -228,10 +228,11 @@ def _titled(ctx: Context, text: str) -> JobDir | None:
         if foreign is not None:
             other = foreign[0]
             several = f"{title!r} is also the {_kind(definition)} of another session's job: this is the newest of yours, {job_id}."
-        elif (other := next((older for older, _ in titled if outcome(ctx, older) is None), None)) is not None:
+        elif (other := next((older for older, _ in titled if outcome(ctx.caller, older) is None), None)) is not None:
             several = f"{title!r} is a {_kind(definition)}: this is the newest job that has it, {job_id}; {short_id(other)} runs too."
-        job = open_known(ctx, job_id)
-        ctx.titles[title] = job_id, several if several and _is_news(ctx, job, f"beside {other}") else None
+        job = open_known(ctx.caller, job_id)
+        is_news = several is not None and _is_news(ctx, job, f"beside {other}")
+        ctx.titles[title] = Titled(job_id, several if is_news else None)
         return job
     if foreign is not None:
         raise _not_own(ctx, text, *foreign)
@@ -248,7 +249,7 @@ def _of_part(ctx: Context, text: str, error: OutliveError) -> OutliveError:
     """Return the error for a name that no job has: it names the caller's newest job whose name has that part."""
     part = text.strip().lower()
     is_searched = len(part) >= _LEAST_PART and "deleted_at" not in (error.details or {})
-    for job_id in islice(job_ids(ctx), _SEARCHED if is_searched else 0):
+    for job_id in islice(job_ids(ctx.caller), _SEARCHED if is_searched else 0):
         known = definition(ctx.store, job_id)
         if known is not None and part in known.name.lower() and ownership.is_own(ctx, known):
             return OutliveError(
@@ -264,7 +265,7 @@ def _refuse_title(ctx: Context, text: str, verb: str, why: str) -> None:
     """Raise invalid_argument if a job of the caller has this name, for a verb that takes ids alone;
     job_not_found if only another session's has it. The error names the job."""
     title = _as_title(text)
-    titled = list(_titled_jobs(ctx, title))
+    titled = list(_titled_jobs(ctx.caller, title))
     own = next((one for one in titled if ownership.is_own(ctx, one[1])), None)
     if own is not None:
         job_id, kind = own[0], _kind(own[1])
@@ -294,10 +295,10 @@ def _as_title(text: str) -> str:
     return title if len(title) <= limits.MAX_TITLE_CHARS else ""
 
 
-def _titled_jobs(ctx: Context, title: str) -> Iterator[tuple[str, Definition]]:
+def _titled_jobs(caller: Principal, title: str) -> Iterator[tuple[str, Definition]]:
     part = json.dumps(title, ensure_ascii=True).encode()  # as atomic_file.dump writes it
-    for job_id in islice(job_ids(ctx) if title else (), limits.TITLED_JOBS):
-        known = definition(ctx.store, job_id) if _holds(ctx, job_id, (part,)) else None
+    for job_id in islice(job_ids(caller) if title else (), limits.TITLED_JOBS):
+        known = definition(caller.store, job_id) if _holds(caller, job_id, (part,)) else None
         if known is not None and known.name == title:
             yield job_id, known
 
@@ -306,24 +307,24 @@ def _kind(definition: Definition) -> str:
     return "name" if definition.title is None else "title"
 
 
-def defined_with(ctx: Context, *parts: bytes, before: str | None, most: int) -> Iterator[JobDir]:
+def defined_with(caller: Principal, *parts: bytes, before: str | None, most: int) -> Iterator[JobDir]:
     """Yield those of the `most` newest jobs, made before this one, that exist for this caller and whose
     definitions hold these texts, as atomic_file.dump writes them; the caller closes them."""
-    for job_id in islice((one for one in ctx.store.ids() if before is None or one < before), most):
-        if not _holds(ctx, job_id, parts):
+    for job_id in islice((one for one in caller.store.ids() if before is None or one < before), most):
+        if not _holds(caller, job_id, parts):
             continue
         try:
-            job = open_known(ctx, job_id)
+            job = open_known(caller, job_id)
         except (OSError, OutliveError):  # removed meanwhile, or behind the wall
             continue
         yield job
 
 
-def _holds(ctx: Context, job_id: str, parts: tuple[bytes, ...]) -> bool:
+def _holds(caller: Principal, job_id: str, parts: tuple[bytes, ...]) -> bool:
     """Return whether the definition of a job holds these texts. Reading it as a record takes
     eight times as long."""
     try:
-        data = atomic_file.read(ctx.store.fd, f"{job_id}/{META}")
+        data = atomic_file.read(caller.store.fd, f"{job_id}/{META}")
     except OSError:
         return False
     return all(part in data for part in parts)

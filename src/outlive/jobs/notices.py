@@ -18,9 +18,9 @@ from outlive.core.records import FINISHED
 from outlive.core.units import seconds_or
 from outlive.errors import OutliveError, invalid
 from outlive.jobs import adoption, known_to_session, lookup, ownership
-from outlive.jobs.context import Context
+from outlive.jobs.context import Context, Principal
 from outlive.jobs.diagnosis import deleted
-from outlive.jobs.interaction import shown_output
+from outlive.jobs.interaction import shown_hits, shown_output
 from outlive.jobs.pipelines import stages
 from outlive.store import history
 from outlive.store.cleanup import deletions
@@ -63,27 +63,31 @@ class Receipt:
         """Note that the answer tells of a job up to here; None: all there is to tell."""
         self._claims.append((claim, progress))
 
-    def add_answer(self, answer: Mapping[str, object], pending: list[str]) -> None:
-        """Note that the session gets this answer of a verb, and so knows the jobs in it. `pending`:
-        the jobs in the inbox."""
+    def add_answer(self, ctx: Context, answer: Mapping[str, object], pending: list[str]) -> None:
+        """Note that the session gets this answer of a verb, and so knows the jobs in it, and the hits whose lines it
+        shows. `pending`: the jobs in the inbox."""
         about: list[Mapping[str, object]] = [answer, *entries_of(answer, "jobs")]
         states = {job["job_id"]: job.get("state") for job in about if job.get("job_id")}
         for job_id in filter(states.__contains__, pending):
-            claim = self._inbox.claim(job_id) if states[job_id] in FINISHED else None
-            progress = claim.progress if claim is not None else self._inbox.progress(job_id)
+            has_ended = states[job_id] in FINISHED
+            progress = self._inbox.progress(job_id)
             if progress is None:
                 continue
+            offset = shown_hits.told_to(ctx, job_id, progress.offset, about)
+            claim = self._inbox.claim(job_id) if has_ended or offset != progress.offset else None
             if progress.call != ANSWERED:
                 self._named.add(job_id)
-            if claim is not None:  # hits are told all the same
-                self.add(claim, Progress(progress.offset, end=True) if progress.watched else None)
+            if claim is not None:  # hits that are not shown are told all the same
+                before = claim.progress
+                told = Progress(max(offset, before.offset), end=before.end or has_ended, call=before.call)
+                self.add(claim, None if has_ended and not before.watched else told)
 
 
-def begin(ctx: Context) -> None:
+def begin(caller: Principal) -> None:
     """Have the session live from its first call on, and take over what ended sessions of the client
     were not told."""
-    if ctx.inbox is not None:
-        ctx.inbox.arrive(lambda job_id: _exists(ctx, job_id))
+    if caller.inbox is not None:
+        caller.inbox.arrive(lambda job_id: _exists(caller, job_id))
 
 
 def leave(ctx: Context) -> None:
@@ -99,7 +103,7 @@ def known(ctx: Context, answer: Mapping[str, object]) -> Receipt | None:
     if ctx.inbox is None:
         return None
     receipt = Receipt(ctx.inbox)
-    receipt.add_answer(answer, ctx.inbox.ids())
+    receipt.add_answer(ctx, answer, ctx.inbox.ids())
     return receipt or None
 
 
@@ -117,12 +121,12 @@ def collect(ctx: Context, answer: Mapping[str, object] | None = None) -> tuple[l
     """
     if ctx.inbox is None:
         return [], None
-    begin(ctx)
+    begin(ctx.caller)
     answer = answer or {}
     notices: list[Notice] = []
     receipt = Receipt(ctx.inbox)
     pending = ctx.inbox.ids()
-    receipt.add_answer(answer, pending)
+    receipt.add_answer(ctx, answer, pending)
     jobs = 0
     for job_id in pending:
         if jobs >= limits.NOTICES:
@@ -137,20 +141,20 @@ def collect(ctx: Context, answer: Mapping[str, object] | None = None) -> tuple[l
 
 def _collected(ctx: Context, inbox: Inbox, job_id: str, receipt: Receipt) -> list[Notice]:
     try:
-        with lookup.open_known(ctx, job_id) as job:
+        with lookup.open_known(ctx.caller, job_id) as job:
             return _of_job(ctx, inbox, job, receipt)
     except OutliveError as error:
         if error.code == "job_not_found":
-            return _removed(ctx, inbox, job_id, receipt)
+            return _removed(ctx.caller, inbox, job_id, receipt)
     except Exception:  # noqa: BLE001 - whatever a job made of its files, its client's calls are answered
         pass
     return []
 
 
-def _removed(ctx: Context, inbox: Inbox, job_id: str, receipt: Receipt) -> list[Notice]:
+def _removed(caller: Principal, inbox: Inbox, job_id: str, receipt: Receipt) -> list[Notice]:
     """Return the notice about a job that is gone, if another session or a person removed it, or its
     directory was deleted while it ran."""
-    deletion = deletions.find(ctx.store, job_id, ctx.wall)
+    deletion = deletions.find(caller.store, job_id, caller.wall)
     claim = inbox.claim(job_id)
     if claim is None:
         return []
@@ -188,9 +192,9 @@ def _of_job(ctx: Context, inbox: Inbox, job: JobDir, receipt: Receipt) -> list[N
         # A job that is being ended is told of when it has
         is_left = before.call == LEFT and (finished or not inspection.state.ending)
         if is_left:
-            notices.append(_state_of(ctx, job, inspection, "unanswered"))
+            notices.append(_state_of(ctx.caller, job, inspection, "unanswered"))
         elif finished and not before.end:
-            notices += _end(ctx, job, inspection)
+            notices += _end(ctx.caller, job, inspection)
         over = finished and not (inspection.supervised and inspection.definition.notification.every_watch)
         is_told = over or is_left or (offset, finished) != (before.offset, before.end)
         if is_told:
@@ -224,12 +228,12 @@ def _is_quiet(inbox: Inbox, job: JobDir) -> bool:
     return False
 
 
-def _exists(ctx: Context, job_id: str) -> bool:
+def _exists(caller: Principal, job_id: str) -> bool:
     """Return whether a job exists for this caller; to one without a wall, a removed one does."""
     try:
-        lookup.open_known(ctx, job_id).close()
+        lookup.open_known(caller, job_id).close()
     except OutliveError as error:
-        return ctx.wall is None and error.code == "job_not_found"
+        return caller.wall is None and error.code == "job_not_found"
     except OSError:
         return False
     return True
@@ -272,27 +276,29 @@ def _hits(ctx: Context, job: JobDir, inspection: Inspection, events: list[histor
     return list(latest.values())
 
 
-def _end(ctx: Context, job: JobDir, inspection: Inspection) -> list[Notice]:
+def _end(caller: Principal, job: JobDir, inspection: Inspection) -> list[Notice]:
     state = inspection.state
     by = state.ending.by if state.ending is not None and state.reason == "kill" else None
     is_own_doing = (
-        by == ownership.actor(ctx, inspection.definition) and ctx.inbox is not None and job.job_id in ctx.inbox.killed
+        by == ownership.actor(caller, inspection.definition)
+        and caller.inbox is not None
+        and job.job_id in caller.inbox.killed
     )
-    if is_own_doing or not ctx.config.get("exec", "notify_on_exit"):
+    if is_own_doing or not caller.config.get("exec", "notify_on_exit"):
         return []
     with Output(job) as output:
         codes = stages.codes(inspection, job) or ()
         quiet = state.exit_code == 0 and state.reason == "exit" and not output.end and not any(codes)
-        if quiet and not ctx.config.get("exec", "notify_on_exit_empty_success"):
+        if quiet and not caller.config.get("exec", "notify_on_exit_empty_success"):
             return []
-    notice = _state_of(ctx, job, inspection, "finished")
+    notice = _state_of(caller, job, inspection, "finished")
     notice |= {"ended_by": by} if by is not None else {}
     return [notice | ({"message": state.message} if state.reason == "denied" else {})]
 
 
-def _state_of(ctx: Context, job: JobDir, inspection: Inspection, event: str) -> Notice:
+def _state_of(caller: Principal, job: JobDir, inspection: Inspection, event: str) -> Notice:
     with Output(job) as output:
-        last = shown_output.telling_line(ctx, inspection, output)
+        last = shown_output.telling_line(caller, inspection, output)
     at = inspection.state.finished_at or inspection.state.started_at
     return {**_about(job, inspection), "last_line": last, "at": at, "event": event}
 
@@ -350,12 +356,10 @@ class News:
         self._inboxes += [inbox for inbox in window if inbox.name not in known]
         self._receipts = []
         self.notices: list[dict[str, object]] = []
-        before = ctx.inbox
-        for ctx.inbox in self._inboxes:
-            of_directory, receipt = collect(ctx)
+        for inbox in self._inboxes:
+            of_directory, receipt = collect(Context(ctx.caller.with_inbox(inbox)))
             self.notices += of_directory
             self._receipts += [receipt] if receipt is not None else []
-        ctx.inbox = before
 
     def sent(self, written: bool) -> None:
         """Note whether the notices were printed."""

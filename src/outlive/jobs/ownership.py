@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from outlive.core.labels import SESSION_VARIABLE
-from outlive.jobs.context import Context
+from outlive.jobs.context import Context, Principal
 
 
 class Owned(Protocol):
@@ -25,15 +25,15 @@ class Owned(Protocol):
 _SHOWN_CHARS = 8
 
 
-def session_of(ctx: Context) -> str | None:
+def session_of(caller: Principal) -> str | None:
     """Return the caller's session, by the name of its inbox; None for a person: in a shell that no
     agent started, or at the page."""
-    if ctx.inbox is not None:
-        return ctx.inbox.name
-    if ctx.face == "cli" and ctx.env.get(SESSION_VARIABLE):
+    if caller.inbox is not None:
+        return caller.inbox.name
+    if caller.face == "cli" and caller.env.get(SESSION_VARIABLE):
         from outlive.store.inbox import Inbox  # late: 0.9 ms of each call, for the shell of an agent
 
-        inbox = Inbox.of_shell(ctx.store, ctx.env, ctx.cwd)
+        inbox = Inbox.of_shell(caller.store, caller.env, caller.cwd)
         return None if inbox is None else inbox.name
     return None
 
@@ -41,7 +41,7 @@ def session_of(ctx: Context) -> str | None:
 def is_own(ctx: Context, job: Owned) -> bool:
     """Return whether a job is the caller's own: of its session, or of an ended session of its client
     in its directory."""
-    mine = session_of(ctx)
+    mine = session_of(ctx.caller)
     if mine is None:
         return True
     if job.session is None:
@@ -52,7 +52,7 @@ def is_own(ctx: Context, job: Owned) -> bool:
 def follows(ctx: Context, session: str) -> bool:
     """Return whether the caller's session goes on for this one: an ended one of its client in its
     directory."""
-    mine = session_of(ctx)
+    mine = session_of(ctx.caller)
     return mine is not None and _family(mine) == _family(session) and _has_ended(ctx, session)
 
 
@@ -65,13 +65,13 @@ def whose(ctx: Context, job: Owned) -> str | None:
     return _named(job.owner, job.session)
 
 
-def actor(ctx: Context, job: Owned) -> str:
+def actor(caller: Principal, job: Owned) -> str:
     """Return the name under which the end of a job is recorded that this caller asks for: it tells
     the session that lost the job from the session that ended it: both may have the same owner."""
-    mine = session_of(ctx)
+    mine = session_of(caller)
     if mine is None or job.session is None or _is_same(mine, job.session):
-        return ctx.owner
-    return _named(ctx.owner, mine)
+        return caller.owner
+    return _named(caller.owner, mine)
 
 
 def shown(session: str | None) -> str | None:

@@ -45,6 +45,6 @@ def _tagged(ctx: Context, tags: Sequence[str], ids: Iterable[str]) -> Iterator[J
             continue
         if awaited.is_mine(ctx, definition):
             try:
-                yield lookup.open_known(ctx, job_id)
+                yield lookup.open_known(ctx.caller, job_id)
             except OutliveError:  # removed meanwhile
                 continue

@@ -12,7 +12,7 @@ from outlive.core.members import parse_json
 from outlive.core.nearest import nearest
 from outlive.core.records import CONTAINS, EXEC, MATCH_TYPES, REGEX, Watch
 from outlive.errors import OutliveError, argument, invalid
-from outlive.jobs.context import Context
+from outlive.jobs.context import Principal
 from outlive.store import own_files
 from outlive.store.output.patterns import Pattern, check_length
 
@@ -22,7 +22,7 @@ _MEANT = {"regex": "pattern", "text": "pattern", "line": "pattern", "contains": 
 
 
 def parsed(
-    ctx: Context, args: dict[str, Any], known: list[Watch], *, number: int = 0, from_seq: int = 0
+    caller: Principal, args: dict[str, Any], known: list[Watch], *, number: int = 0, from_seq: int = 0
 ) -> list[Watch]:
     """Return the watches `known`, followed by those of the arguments, each with an id of its own.
 
@@ -44,7 +44,7 @@ def parsed(
     for item in given:
         asked = _asked(item)
         _check_keys(asked)
-        watch = checked(ctx, f"w{number + 1}", {**common, **asked}, from_seq)
+        watch = checked(caller, f"w{number + 1}", {**common, **asked}, from_seq)
         if not any(_is_same(watch, other) for other in watches):
             number += 1
             watches.append(watch)
@@ -84,7 +84,9 @@ def _check_keys(asked: dict[str, object]) -> None:
             raise invalid("watch", f"a watch has no {name!r}", hint=hint)
 
 
-def checked(ctx: Context, name: str, asked: dict[str, object], from_seq: int, *, prefix: str | None = None) -> Watch:
+def checked(
+    caller: Principal, name: str, asked: dict[str, object], from_seq: int, *, prefix: str | None = None
+) -> Watch:
     """Return a watch as it is stored. Errors: invalid_argument, denied.
 
     With `prefix` the members of `asked` are arguments of their own, whose names begin with it.
@@ -93,8 +95,8 @@ def checked(ctx: Context, name: str, asked: dict[str, object], from_seq: int, *,
     def field(member: str) -> str:
         return "watch" if prefix is None else prefix + member
 
-    if ctx.rights is not None and (asked["command"] is not None or asked["file"] is not None):
-        ctx.rights.require(EXEC, "the command or file of a watch")
+    if caller.rights is not None and (asked["command"] is not None or asked["file"] is not None):
+        caller.rights.require(EXEC, "the command or file of a watch")
     pattern, kind, stream = asked.get("pattern"), asked["match_type"], asked["stream"]
     if not isinstance(pattern, str):
         raise invalid(field("pattern"), "a watch needs a pattern (a string)")
@@ -118,7 +120,7 @@ def checked(ctx: Context, name: str, asked: dict[str, object], from_seq: int, *,
         stream=stream,
         once=asked["once"],
         command=command,
-        file=None if file is None else sink_file(ctx, file, field("file")),
+        file=None if file is None else sink_file(caller, file, field("file")),
         from_seq=from_seq,
     )
 
@@ -152,11 +154,11 @@ def without(watches: list[Watch], remove: Any) -> list[Watch]:
     return left
 
 
-def sink_file(ctx: Context, given: str, field: str) -> str:
+def sink_file(caller: Principal, given: str, field: str) -> str:
     """Return the absolute path of a file that gets events. Errors: denied if it is outlive's own."""
-    path = os.path.normpath(os.path.join(ctx.cwd or "/", given))
+    path = os.path.normpath(os.path.join(caller.cwd or "/", given))
     try:
-        owner = own_files.owner_of(path, [ctx.store.path, *ctx.config.own_paths(ctx.env)])
+        owner = own_files.owner_of(path, [caller.store.path, *caller.config.own_paths(caller.env)])
     except ValueError as error:
         raise invalid(field, f"not a path: {error}") from error
     if owner is not None:

@@ -2,38 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 
-
-def _members_mapped(members: Mapping[str, object], change: Callable[[str], str]) -> dict[str, object]:
-    return {change(name): _texts_mapped(one, change) for name, one in members.items()}
-
-
-def _texts_mapped(value: object, change: Callable[[str], str]) -> object:
-    """Return the value with every text in it changed, names of members too.
+def encodable_members(members: dict[str, object]) -> dict[str, object]:
+    """Return an object without lone surrogates: itself, if it has none. A path that is not UTF-8 would end the SDK's
+    writer, and the server.
 
     Errors: TypeError for a value that JSON does not have.
     """
+    return members if _is_encodable(members) else {encodable_text(name): _encodable(members[name]) for name in members}
+
+
+def _is_encodable(value: object) -> bool:
+    """Return whether the value is sent as it is."""
     if isinstance(value, str):
-        return change(value)
+        return encodable_text(value) is value
     if isinstance(value, dict):
-        return _members_mapped(value, change)
+        return all(_is_encodable(name) and _is_encodable(one) for name, one in value.items())
+    if isinstance(value, list):
+        return all(_is_encodable(one) for one in value)
+    return value is None or isinstance(value, (bool, int, float))
+
+
+def _encodable(value: object) -> object:
+    """Return the value with every text in it changed, names of members too."""
+    if isinstance(value, str):
+        return encodable_text(value)
+    if isinstance(value, dict):
+        return {encodable_text(name): _encodable(one) for name, one in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_texts_mapped(one, change) for one in value]
+        return [_encodable(one) for one in value]
     if value is None or isinstance(value, (bool, int, float)):
         return value
     raise TypeError(f"{type(value).__name__} in an answer")
 
 
-def encodable_members(members: Mapping[str, object]) -> dict[str, object]:
-    """Return an object without lone surrogates. A path that is not UTF-8 would end the SDK's writer, and the server.
-
-    Errors: TypeError for a value that JSON does not have.
-    """
-    return _members_mapped(members, encodable_text)
-
-
 def encodable_text(text: str) -> str:
+    if text.isascii():
+        return text
     try:
         text.encode()
     except UnicodeEncodeError:

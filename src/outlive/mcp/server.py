@@ -232,7 +232,7 @@ class Handlers:
         if not is_pending(answer) or self._asks(ctx) is None or not elicitation.is_by_answer(ctx):
             return None
         job_id = text_of(answer, "job_id")
-        with lookup.open_known(self._calls.observer(caller), job_id) as job:
+        with lookup.open_known(self._calls.observer(caller).caller, job_id) as job:
             form = elicitation.question(job.read_meta())
         if form is None:
             return None
@@ -292,7 +292,7 @@ class Results:
 
     def of(
         self,
-        answer: Mapping[str, object],
+        answer: dict[str, object],
         client: str | None,
         *,
         detail: str = BRIEF,
@@ -304,7 +304,7 @@ class Results:
         process = PROCESS in self._calls.tools.offers
         safe = masked_answer(encodable_members(answer), self._calls.secrets.masker(answer))
         if not process:
-            safe = advice.without_kill(safe)
+            advice.leave_out_kill(safe)
         sized = envelope.sized(safe, detail)
         sent_as = (shown.answers_of if safe["ok"] else shown.error_of)(client, self.answers)
         alone = sent_as == shown.TEXT

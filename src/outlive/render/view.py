@@ -28,6 +28,7 @@ class View:
     ) -> None:
         self.max_bytes, self.raw, self.show, self.matchers, self.encoding = max_bytes, raw, show, matchers, encoding
         self.replay = False  # as of a Source
+        self.goes_on = False  # the command works: of steps that are all alike only the last ones are shown
 
 
 def asked_for(

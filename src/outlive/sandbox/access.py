@@ -193,7 +193,8 @@ def is_writable(sandbox: Sandbox, real: str) -> bool:
     """Return whether a job in this sandbox may write `real`, a path without links."""
     if sandbox.mode != "workspace-write" or not is_in(real, sandbox.roots):
         return False
-    names = real.split("/")
-    return not is_in(real, [*sandbox.hide, *sandbox.protect]) and not any(
+    lower = real.lower()  # a directory may ignore case
+    names = lower.split("/")
+    return not is_in(lower, [path.lower() for path in (*sandbox.hide, *sandbox.protect)]) and not any(
         name in (".git", *visible_paths.SETTINGS, *visible_paths.SETTING_FILES) for name in names
     )

@@ -58,7 +58,7 @@ class Before(NamedTuple):
     repositories: dict[str, list[int]]  # path of a git directory → device, inode, and its `changes`
     files: dict[str, list[int]]  # path of a file of settings → inode, time of its last change, size
     settings: list[str]
-    missing: list[str]  # directories of hooks that were not there
+    missing: list[str]  # directories of hooks, and `.git` of working trees, that were not there
     shut: list[str]  # directories that could not be read: read-only for the job
     programs: dict[str, list[int]]  # path of a file that settings of git name → its stamp, empty if it was not there
 
@@ -208,9 +208,10 @@ class _Root:
     def _names_known(self, folder: int, path: str) -> bool:
         """Return whether a file `.git` names a directory in a repository that was read-only, and is named
         by that: you made a linked working tree or checked out a submodule while the job ran. A job
-        cannot write the word back."""
+        cannot write the word back; the place of one that was gone before the job it could take."""
         target = gitconfig.linked(".git", path, folder)
-        return target is not None and self._is_in_known(target) and gitconfig.working_tree(target) == path
+        is_named = target is not None and self._is_in_known(target) and gitconfig.tree_in(target, [self._path]) == path
+        return is_named and os.path.join(path, ".git") not in self._before.missing
 
     def _in_moved(self, path: str) -> list[dict[str, str]]:
         """Return what is in a directory that was `.git`, where no search looks."""

@@ -92,11 +92,10 @@ def settings(text: str) -> Iterator[tuple[str, str, str, str]]:
 
 def without_secrets(path: str, name: str) -> str | None:
     """Return what a job sees of the user's file `name` of OF_USER; None if there is none."""
-    try:
-        with open(path, encoding="utf-8", errors="surrogateescape") as file:
-            text = file.read(_MOST_BYTES)
-    except OSError:
+    data = _beginning(path, None, _MOST_BYTES)
+    if data is None:
         return None
+    text = data.decode("utf-8", "surrogateescape")
     if not name.endswith("config"):  # patterns of files
         return text
     lines = []
@@ -150,15 +149,51 @@ def files_of(git: str) -> list[str]:
 
 
 def working_tree(git: str) -> str | None:
-    """Return the top of the working tree that a git directory names: a linked one by its file `gitdir`,
-    a submodule by core.worktree. None if it names none."""
+    """Return the top of the working tree that a git directory names, without links. None if it names none."""
+    named = _named_tree(git)
+    return None if named is None else os.path.realpath(named)
+
+
+def _named_tree(git: str) -> str | None:
+    """Return the top of a working tree as a git directory names it: a linked one by its file `gitdir`, a submodule by
+    core.worktree."""
     back = path_in(os.path.join(git, "gitdir")).strip()
     if back:
-        return os.path.dirname(os.path.realpath(back))
+        return os.path.dirname(os.path.join(git, back))
     for section, _, key, value in settings(read(os.path.join(git, "config")) or ""):
         if (section, key) == ("core", "worktree"):
-            return os.path.realpath(os.path.join(git, value.strip('"')))
+            return os.path.join(git, value.strip('"'))
     return None
+
+
+def tree_in(git: str, roots: Iterable[str]) -> str | None:
+    """Return the top of the working tree that a git directory names, below one of the directories `roots`, where no link
+    is followed: a job may have made it. None if it names none there."""
+    named = os.path.normpath(_named_tree(git) or "/")
+    above = [named[:at] for at, one in enumerate(named) if one == "/" and at]
+    root = next((path for path in above if os.path.realpath(path) in roots), None)
+    return None if root is None else os.path.realpath(root) + named.removeprefix(root)
+
+
+def registered(git: str, depth: int = 0) -> Iterator[str]:
+    """Yield the git directories of the linked working trees and of the submodules that a git directory has."""
+    for kind in ("worktrees", "modules"):
+        for path in _folders(os.path.join(git, kind), depth):
+            yield path
+            yield from registered(path, depth + 1)
+
+
+def _folders(folder: str, depth: int) -> Iterator[str]:
+    """Yield the git directories in a directory; the name of a submodule may have slashes in it."""
+    try:
+        names = os.listdir(folder)[:_MOST_FILES] if depth < _MOST_INCLUDED else []
+    except OSError:
+        return
+    for path in (os.path.join(folder, name) for name in names):
+        if os.path.lexists(os.path.join(path, "HEAD")):
+            yield path
+        else:
+            yield from _folders(path, depth + 1)
 
 
 def usual_files(home: str) -> list[str]:
@@ -337,12 +372,16 @@ def path_in(path: str, folder: int | None = None) -> str:
 
 def read(path: str, folder: int | None = None, *, most: int = _MOST_BYTES) -> str | None:
     """Return a regular file that is no link as text; None if it is none or longer than `most` bytes."""
+    data = _beginning(path, folder, most + 1)
+    return None if data is None or len(data) > most else data.decode("utf-8", "surrogateescape")
+
+
+def _beginning(path: str, folder: int | None, most: int) -> bytes | None:
+    """Return the first `most` bytes of a regular file that is no link; None if it is none. A FIFO, which a job may have
+    put there, is not waited for."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
     except OSError:
         return None
     with Closing(fd):
-        if not stat.S_ISREG(os.fstat(fd).st_mode):
-            return None
-        data = os.read(fd, most + 1)
-        return data.decode("utf-8", "surrogateescape") if len(data) <= most else None
+        return os.read(fd, most) if stat.S_ISREG(os.fstat(fd).st_mode) else None

@@ -39,7 +39,7 @@ class Guard:
         self._read: dict[str, None] = {}  # git directories elsewhere that a working tree here belongs to
         # Path of a git directory → device, inode, and what a change of its settings changes
         self.repositories: dict[str, list[int]] = {}
-        self.missing: list[str] = []  # directories of hooks that are not there
+        self.missing: list[str] = []  # directories of hooks, and working trees of a repository, that are not there
         self.shut = [path for kind, path in entries if kind == "u"]
         self._protected = [path for path in sandbox.protect if os.path.exists(path)]
         self._files_of_user, self._of_user = gitconfig.of_user(sandbox)
@@ -90,6 +90,7 @@ class Guard:
         self._kept[git] = None
         self.repositories[git] = [status.st_dev, status.st_ino, *changes(git)]
         self._keep_named(path, git if stat.S_ISDIR(status.st_mode) else self._linked(path, git))
+        self._note_gone(git)
 
     def _keep_named(self, top: str, git: str | None) -> None:
         """Keep what the settings in a git directory name."""
@@ -107,6 +108,13 @@ class Guard:
                 self._keep_hooks(git, _joined(place, hooks))
         for place in tops:
             self._watch(place, {**named.words, **self._of_user.words})
+
+    def _note_gone(self, git: str) -> None:
+        """Note the working trees of a repository that are gone: with a new `.git` a job could put its own in the place
+        of one, in which git would run the hooks that the settings of the repository name."""
+        trees = (gitconfig.tree_in(one, self._roots) for one in gitconfig.registered(git))
+        places = (os.path.join(tree, ".git") for tree in trees if tree is not None)
+        self.missing += [path for path in places if not os.path.lexists(path)]
 
     def _keep_outside(self) -> None:
         """Keep what the settings of the user name, and those of a repository around the workspace."""

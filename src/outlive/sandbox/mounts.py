@@ -17,9 +17,10 @@ from typing import Protocol
 from outlive.core.records import Sandbox
 from outlive.core.rights import identity_of
 from outlive.sandbox import gitconfig, visible_paths
+from outlive.sandbox.search import Unguarded
 from outlive.sandbox.visible_paths import is_in
 from outlive.system import fds
-from outlive.system.paths import opened
+from outlive.system.paths import opened, spelled_twice
 
 
 class Guard(Protocol):
@@ -105,9 +106,11 @@ def add(mounts: Mounts, sandbox: Sandbox, cwd: str, guarded: Callable[[], Guard 
     for root, identity in zip(sandbox.roots, sandbox.root_ids, strict=True):
         fd = opened(root, identity)
         mounts.words += ["--bind-fd" if writable else "--ro-bind-fd", mounts.number(fd), root]
-    hidden = _to_hide(mounts, sandbox, writable=writable)
+    areas = visible_paths.visible(sandbox, mounts.entries)
+    hidden = _to_hide(mounts, sandbox, areas, writable=writable)
     guard = guarded()
     kept = guard.kept if guard is not None else []
+    require_one_spelling([*kept, *hidden], areas)
     for path in pinned([*kept, *hidden], sandbox.roots) if writable else ():
         if os.path.isdir(path):
             mounts.bind(path, writable=True)
@@ -121,6 +124,16 @@ def add(mounts: Mounts, sandbox: Sandbox, cwd: str, guarded: Callable[[], Guard 
     mounts.writable = ["/tmp", "/var/tmp", "/run", "/dev", sandbox.home]  # noqa: S108 - its own
     if writable:
         mounts.writable += [*sandbox.roots, *([sandbox.cache] if sandbox.cache else [])]
+
+
+def require_one_spelling(paths: Iterable[str], areas: Iterable[str]) -> None:
+    """Errors: Unguarded if a job could get around a mount on one of these paths in `areas`."""
+    found = spelled_twice(paths, areas)
+    if found is not None:
+        raise Unguarded(
+            f"{found[0]} is to be kept from the job, and {found[1]} ignores case in names, by which a job could get "
+            "around that: start outlive in a directory that does not, such as one of Linux itself"
+        )
 
 
 def _system(mounts: Mounts, home: str) -> None:
@@ -282,11 +295,10 @@ def _has_place(sandbox: Sandbox, path: str) -> bool:
     return True
 
 
-def _to_hide(mounts: Mounts, sandbox: Sandbox, *, writable: bool) -> list[str]:
+def _to_hide(mounts: Mounts, sandbox: Sandbox, areas: list[str], *, writable: bool) -> list[str]:
     """Return what is to be covered in something that is shown: a directory, and not what is in it,
     which is gone with it; something missing if the job could make it."""
     covered: list[str] = []
-    areas = visible_paths.visible(sandbox, mounts.entries)
     shown_at = [os.path.join(sandbox.home, name) for name in mounts.entries]
     links = [(at, os.path.realpath(at)) for at in shown_at if os.path.islink(at)]
     # Where one is shown that lies in a directory of the home's which is a link

@@ -12,6 +12,7 @@ import os
 from outlive.core.records import Sandbox
 from outlive.sandbox import access
 from outlive.sandbox.guard import guarded
+from outlive.sandbox.mounts import require_one_spelling
 from outlive.sandbox.visible_paths import is_in
 from outlive.system.fds import DIRECTORY, Closing
 from outlive.system.paths import opened
@@ -22,8 +23,10 @@ def open_writable(sandbox: Sandbox, path: str, flags: int, mode: int) -> int:
     path = os.path.join(os.path.realpath(os.path.dirname(path)), os.path.basename(path))
     root = next((one for one in sandbox.roots if is_in(path, [one])), None)
     names = path.removeprefix(root or "").strip("/").split("/")
-    if root is None or not access.is_writable(sandbox, path) or guarded(sandbox).keeps(path):
+    guard = guarded(sandbox)
+    if root is None or not access.is_writable(sandbox, path) or guard.keeps(path):
         raise OSError(errno.EROFS, os.strerror(errno.EROFS), path)
+    require_one_spelling(guard.kept, sandbox.roots)
     folder = opened(root, sandbox.root_ids[sandbox.roots.index(root)])
     for name in names[:-1]:
         with Closing(folder):

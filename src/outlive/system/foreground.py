@@ -16,15 +16,19 @@ from outlive.system.fds import content, listed
 from outlive.system.ports import numeric
 
 # What a process does. WAITING: the kernel does not say for what
-STOPPED, COMPUTING, DISK, TIMER, PIPE, FIFO, TERMINAL, LOCK, THREADS, FILES, WAITING = (
-    "stopped computing disk timer pipe fifo terminal lock threads files waiting".split()
+STOPPED, COMPUTING, DISK, TIMER, PIPE, FULL_PIPE, FULL_SOCKET, FIFO, CHILD, TERMINAL, LOCK, THREADS, FILES, WAITING = (
+    "stopped computing disk timer pipe full_pipe full_socket fifo child terminal lock threads files waiting".split()
 )
+AT_PIPES = (PIPE, FULL_PIPE)
 # The function in which a thread sleeps, or the beginning of its name, → what it does there. FILES: in
 # poll(2) and its like, or in a socket. THREADS: until another thread or process releases a lock, in all threads
 _PLACES = (
     (("hrtimer_nanosleep", "do_nanosleep"), TIMER),
     (("anon_pipe_read", "pipe_read", "fifo_pipe_read", "pipe_wait_read"), PIPE),
+    (("anon_pipe_write", "pipe_write", "fifo_pipe_write", "pipe_wait_write"), FULL_PIPE),
+    (("sock_alloc_send",), FULL_SOCKET),
     (("wait_for_partner",), FIFO),
+    (("do_wait", "kernel_wait4"), CHILD),
     (("n_tty_read", "tty_read"), TERMINAL),
     (("locks_lock", "flock_lock", "posix_lock", "fcntl_setlk", "__break_lease"), LOCK),
     (("futex_",), THREADS),

@@ -18,7 +18,8 @@ _CACHE = ".cache/outlive/sandbox"  # below a home: what tools write in sandboxes
 # At the top of a directory that is worked in: another call may have let jobs write there. A hidden
 # directory that is a clone is a toolchain (~/.pyenv)
 _CLONE, _ENVIRONMENT, _MODULES = ".git", "pyvenv.cfg", "node_modules"
-_LISTS = ("PATH", "_PATH", "PYTHONPATH", "LD_LIBRARY_PATH", "LD_PRELOAD", "LD_AUDIT", "PERL5LIB", "RUBYLIB")
+_LISTS = ("LD_PRELOAD", "LD_AUDIT", "PERL5LIB", "RUBYLIB")  # and what ends in PATH
+_ALSO_SEPARATE = {"LD_PRELOAD": " ", "LD_LIBRARY_PATH": ";"}  # ld.so(8)
 # They name a file whose code an interpreter or a shell runs first, or the place where it finds its own, or settings that
 # name a library to be loaded
 _FIRST_CODE = tuple(
@@ -177,8 +178,8 @@ def of_ours(env: Mapping[str, str]) -> dict[str, str]:
 
 
 def _kept(name: str, value: str, wall: _Wall) -> str | None:
-    if name in _LISTS or name.endswith("_PATH"):
-        parts = value.replace(" ", os.pathsep).split(os.pathsep) if name == "LD_PRELOAD" else value.split(os.pathsep)
+    if name in _LISTS or name.endswith("PATH"):
+        parts = value.replace(_ALSO_SEPARATE.get(name, os.pathsep), os.pathsep).split(os.pathsep)
         # A library without a slash is looked for where the loader looks for all
         safe = [one for one in parts if wall.is_safe(one) or (name in ("LD_PRELOAD", "LD_AUDIT") and "/" not in one)]
         return os.pathsep.join(safe) if safe else os.defpath if name == "PATH" else None

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from pkgutil import resolve_name
+from typing import NamedTuple
 
 from outlive import parts
-from outlive.answers import Field
+from outlive.answers import FIRST, LAST, Field
 from outlive.verbs.spec import Verb
 
-# Name as typed → the module of its declaration, which has the same name in capitals. Those of parts are declared there.
+# Name as typed → the module of its declaration, which has the same name in capitals. The order is that of `--help`, of
+# its groups too; the verbs of parts follow, and are declared there.
 VERBS = {
     "run": "declarations.starting",
     "create": "declarations.starting",
@@ -58,8 +60,18 @@ VERBS = {
     "demo": "programs",
 }
 ALIASES = {"exec": "run", "spawn": "run"}
+HEAD = ("schema_version", "ok", "type")  # the first members of every answer
 _NAMES = {"hosts": "host list"}  # type → name, where they differ
 _FIELDS: dict[str, Mapping[str, Field]] = {}  # what `fields_of` has returned: a server asks four times a call
+_PLACES: dict[str, Places] = {}  # what `places_of` has returned
+
+
+class Places(NamedTuple):
+    """The names of members that have their place in an answer, in their order. `ends`: all of them."""
+
+    first: tuple[str, ...]
+    last: tuple[str, ...]
+    ends: frozenset[str]
 
 
 def names() -> list[str]:
@@ -98,4 +110,15 @@ def fields_of(type_: str) -> Mapping[str, Field]:
         name = canonical(_NAMES.get(type_, type_))
         record = load(name).result if name else None
         found = _FIELDS[type_] = record.flat() if record else {}
+    return found
+
+
+def places_of(type_: str) -> Places:
+    """Return which members of the answers of a type come first, and which last."""
+    found = _PLACES.get(type_)
+    if found is None:
+        fields = fields_of(type_)
+        first = (*HEAD, *(name for name, field in fields.items() if field.place == FIRST))
+        last = tuple(name for name, field in fields.items() if field.place == LAST)
+        found = _PLACES[type_] = Places(first, last, frozenset({*first, *last}))
     return found

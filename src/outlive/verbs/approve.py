@@ -60,6 +60,7 @@ APPROVE = Verb(
     "approve",
     "Approve a job that waits for a person, and start it.",
     approve,
+    group="Decide",
     args=(
         JOB_ID,
         Arg(
@@ -79,6 +80,7 @@ DENY = Verb(
     "deny",
     "Deny a job that waits for a person: it ends without having run.",
     deny,
+    group="Decide",
     args=(JOB_ID, _REASON),
     result=Answered,
     detail="The first answer counts. Inside a job this is denied.",

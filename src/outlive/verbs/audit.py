@@ -90,7 +90,7 @@ def _outcome(ctx: Context, reader: Reader, entry: dict[str, object]) -> dict[str
     end = reader.end_of(job_id)
     if end is None and entry.get("root") == ctx.store.path:
         try:
-            with lookup.open_known(ctx, job_id) as job:
+            with lookup.open_known(ctx.caller, job_id) as job:
                 end = inspect.inspect_job(job).state.to_dict()
         except (OSError, OutliveError):
             return None
@@ -109,6 +109,7 @@ AUDIT = Verb(
     "audit",
     "Show who did what: the audit record, the newest entry first.",
     audit,
+    group="Decide",
     args=(
         Arg("since", STR, "Entries not older than this: a duration such as 2h or 7d, or a time such as "
             "2026-11-22T14:00:00Z.", metavar="WHEN"),

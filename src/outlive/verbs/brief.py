@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
-from outlive.answers import ALWAYS, EVEN_FALSE, FULL_ONLY, READABLE, Field, Part
+from outlive.answers import ALWAYS, EVEN_FALSE, FULL_ONLY, LAST, READABLE, Field, Part
 from outlive.core.members import text_of
 from outlive.core.started import never_ran
 from outlive.core.units import duration, size
@@ -22,15 +22,21 @@ OF_A_ROW = frozenset(
     "job_id state exit_code signal reason name descendants waiting_for_input started_at last_line message approval supervisor_pid "
     "others owner session cwd".split()
 )
+_NOTHING: tuple[object, ...] = ("", [], {})
 _ADDED = Field("", {})  # what a face adds to any answer: notices, how long a call was allowed to wait
 
 
-def of(answered: dict[str, object], fields: Mapping[str, Field]) -> dict[str, object]:
-    """Return the brief form of a full answer with these fields: members that say nothing are absent."""
-    answer = {}
-    meant = {}  # false, which says something here: a password is asked for; its host is out of reach
-    for name, value in answered.items():
-        field = fields.get(name, _ADDED)
+def of(
+    answered: Mapping[str, object], fields: Mapping[str, Field], names: Iterable[str] | None = None
+) -> dict[str, object]:
+    """Return the brief form of a full answer with these fields: members that say nothing are absent. `names`: of its
+    members, in their order."""
+    answer: dict[str, object] = {}
+    meant: dict[str, object] = {}  # false, which says something here: a password is asked for; its host is out of reach
+    for name in answered if names is None else names:
+        value, field = answered[name], fields.get(name, _ADDED)
+        if meant and field.place == LAST:
+            answer |= meant
         if field.brief == FULL_ONLY or name == "schema_version":
             continue
         if field.brief == ALWAYS or _says_something(value):
@@ -82,4 +88,4 @@ def _shortened(value: Any, field: Field) -> object:
 
 
 def _says_something(value: object) -> bool:
-    return value is not None and value is not False and value not in ("", [], {})
+    return value is not None and value is not False and value not in _NOTHING

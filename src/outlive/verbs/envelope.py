@@ -3,35 +3,54 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 from outlive import verbs
-from outlive.answers import FIRST, LAST
+from outlive.answers import Answer, advice
 from outlive.errors import OutliveError
+from outlive.jobs.context import Context
 from outlive.limits import SCHEMA_VERSION
 from outlive.verbs import brief
 from outlive.verbs.spec import BRIEF, FULL
 
-_HEAD = ("schema_version", "ok", "type")
+
+def full(
+    type: str,
+    answer: Answer,
+    call: Context | None = None,
+    *,
+    titles: bool = True,
+    report: Mapping[str, object] = MappingProxyType({}),
+) -> dict[str, object]:
+    """Return the object of an answer, with all its members; `sized` puts them in order. `call` adds what it has to say to
+    the hint, with `titles` also which job a title named. `report`: how long the call was allowed to wait."""
+    members: dict[str, object] = {"schema_version": SCHEMA_VERSION, "ok": True, "type": type}
+    answer.write_into(members)
+    members |= report
+    if call is not None:
+        advice.say(members, call.said(members.get("job_id"), titles=titles))
+    members |= _as_session(members)
+    return members
 
 
-def answer(type: str, result: dict[str, object], detail: str = FULL) -> dict[str, object]:
-    return sized({"schema_version": SCHEMA_VERSION, "ok": True, "type": type, **result}, detail)
+def answer(type: str, members: Mapping[str, object]) -> dict[str, object]:
+    """Return the full answer with these members."""
+    made = {"schema_version": SCHEMA_VERSION, "ok": True, "type": type, **members}
+    made |= _as_session(made)
+    return sized(made, FULL)
 
 
 def sized(full: dict[str, object], detail: str) -> dict[str, object]:
     """Return a full answer in the size that the call asked for, its members in their order. An error has one size."""
     if not full["ok"]:
         return full
-    fields = verbs.fields_of(str(full["type"]))
-    if detail == BRIEF:
-        members = brief.of(full, fields)
-    else:
-        members = {**full, **_as_session(full)}
-    first = [name for name in fields if name in members and fields[name].place == FIRST]
-    last = [name for name in fields if name in members and fields[name].place == LAST]
-    middle = [name for name in members if name not in last]
-    return {name: members[name] for name in (*_HEAD, *first, *middle, *last) if name in members}
+    fields, places = verbs.fields_of(str(full["type"])), verbs.places_of(str(full["type"]))
+    names = [name for name in places.first if name in full]
+    names += [name for name in full if name not in places.ends]
+    names += [name for name in places.last if name in full]
+    return brief.of(full, fields, names) if detail == BRIEF else {name: full[name] for name in names}
 
 
 def _as_session(full: dict[str, object]) -> dict[str, str]:

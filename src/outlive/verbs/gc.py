@@ -43,7 +43,7 @@ def gc(
         auditing.note(ctx, "gc", older_than=window, **kept)
     sweep = _Sweep(ctx, dry_run)
     ctx.progress = sweep.progress
-    sweep.survey(lookup.job_ids(ctx))  # newest first
+    sweep.survey(lookup.job_ids(ctx.caller))  # newest first
     limit = disk_use.share(ctx.store.fd, bounds.max_percent)
     sweep.delete(bounds, limit)
     return Collected(
@@ -107,7 +107,7 @@ class _Sweep:
                 self._take(job_id, *seen)
 
     def _look(self, job_id: str) -> tuple[int, float, Inspection]:
-        with lookup.open_known(self._ctx, job_id) as job:
+        with lookup.open_known(self._ctx.caller, job_id) as job:
             changed = os.fstat(job.fd).st_mtime  # before anything is written into it
             return disk_use.of_job(job), changed, inspect.inspect_job(job)
 
@@ -161,7 +161,7 @@ class _Sweep:
         if self._dry_run:
             return one.bytes
         scope = self._scopes[one.job_id]
-        with lookup.open_known(self._ctx, one.job_id) as job:
+        with lookup.open_known(self._ctx.caller, one.job_id) as job:
             return store_gc.delete(
                 self._ctx.store, job, one.bytes, lambda freed: record.note(one.job_id, scope, why, freed)
             )

@@ -37,7 +37,7 @@ def check(ctx: Context, *, host: str) -> HostChecked:
         }
         return HostChecked(host=LOCAL, kind=LOCAL, healthy=True, checks=[here])
     known = engines.host_of(ctx.config, host)
-    checks = known.engine.checked(ctx, known)
+    checks = known.engine.checked(ctx.caller, known)
     healthy = all(one["status"] != _FAIL for one in checks)
     return HostChecked(host=host, kind=known.settings.kind, healthy=healthy, checks=checks)
 
@@ -55,6 +55,8 @@ HOST_CHECK = Verb(
     "host check",
     "Check whether jobs can run on a host, and say what is missing.",
     check,
+    group="Other machines",
+    long=True,
     args=(_NAME,),
     result=HostChecked,
     detail="It may start a short job there. The exit status is 0 whatever it finds; `healthy` is false if a check failed.",
@@ -63,6 +65,8 @@ HOST_SETUP = Verb(
     "host setup",
     "Put on a host what jobs need there.",
     setup,
+    group="Other machines",
+    long=True,
     args=(_NAME,),
     result=HostChecked,
 )

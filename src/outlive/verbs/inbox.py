@@ -19,10 +19,10 @@ from outlive.verbs.spec import Verb
 def inbox(ctx: Context) -> Inbox:
     """Return the questions of the jobs of every directory and client, the oldest first."""
     questions, skipped = [], 0
-    for job_id in lookup.live_ids(ctx):  # those that run, and those that wait for an answer
+    for job_id in lookup.live_ids(ctx.caller):  # those that run, and those that wait for an answer
         checkpoint()
         try:
-            with lookup.open_known(ctx, job_id) as job:
+            with lookup.open_known(ctx.caller, job_id) as job:
                 asked = question_of(ctx, job)
         # Removed meanwhile, from a newer version, or whatever a job has made of its own files
         except Exception:  # noqa: BLE001
@@ -80,6 +80,8 @@ INBOX = Verb(
     "inbox",
     "Show what waits for you: commands to approve, and programs that wait for input.",
     inbox,
+    group="Decide",
+    follow="outlive.cli.live.inbox:ask_all",
     result=Inbox,
     detail="At a terminal it shows one question after the other, and takes your answer: a line for a program, and y (once), a "
     "(always) or n for a command, with a reason behind it if you like. Elsewhere it prints the questions: `outlive submit`, "

@@ -35,7 +35,7 @@ def kill(
     number = signals.number_of(signal)
     if number is None:
         raise _unknown(signal)
-    with several.opened(ctx, job, tags, partial(lookup.open_job, ctx), lookup.live_ids(ctx)) as jobs:
+    with several.opened(ctx, job, tags, partial(lookup.open_job, ctx), lookup.live_ids(ctx.caller)) as jobs:
         kills = [_Kill(ctx, one, number, grace_ms) for one in jobs]
         if len(kills) == 1:
             answer = kills[0].done(wait_ms)

@@ -30,7 +30,7 @@ from outlive.verbs import brief
 from outlive.verbs.spec import FULL
 
 _CLOCK_S = 1  # by which the times of files may lag behind: the kernel takes them from its last tick
-_NEWEST = 10  # jobs that ended well
+_NEWEST = 10  # jobs that ended and did not fail
 _COUNT_S = 0.5  # the longest that jobs are counted which are not shown
 _AT_ONCE_S = 0.002  # before another call may have its turn
 
@@ -61,7 +61,7 @@ def list_jobs(
         if time.monotonic() >= until:
             checkpoint()
         try:
-            with lookup.open_known(ctx, job_id) as job:
+            with lookup.open_known(ctx.caller, job_id) as job:
                 inspection = adoption.inspect_and_adopt(ctx, job)
                 if not chosen.takes(inspection, job):
                     continue
@@ -119,11 +119,11 @@ class _Rows:
 
 
 class _Tally:
-    """Counts the jobs of a list, and leaves out those that ended well long before the newest."""
+    """Counts the jobs of a list, and leaves out those that ended well, or on request, long before the newest."""
 
     def __init__(self) -> None:
-        self.all = self._running = self._failed = 0
-        self._well: list[str] = []  # ids
+        self.all = self._running = self._failed = self._killed = 0
+        self._others: list[str] = []  # ids of those that ended, and did not fail
         self._until = time.monotonic() + _COUNT_S
         self.is_over = False  # it has taken too long to count on
 
@@ -132,20 +132,29 @@ class _Tally:
         state = inspection.state
         self.all += 1
         self._running += state.state == "running"
-        is_bad = state.finished and state.ended_badly
+        is_killed = state.finished and state.reason == "kill"
+        is_bad = state.finished and state.ended_badly and not is_killed
+        self._killed += is_killed
         self._failed += is_bad
         self.is_over = time.monotonic() >= self._until
         if is_bad or not state.finished or living(inspection, job):
             return False
-        self._well.append(inspection.definition.job_id)
-        return self.is_old(self._well[-1])
+        self._others.append(inspection.definition.job_id)
+        return self.is_old(self._others[-1])
 
     def is_old(self, job_id: str) -> bool:
-        """Return whether a job ended well, and more than ten newer ones did: those that may run are looked at first."""
-        return job_id in self._well and sum(other > job_id for other in self._well) >= _NEWEST
+        """Return whether a job ended and did not fail, as more than ten newer ones: those that may run are looked at
+        first."""
+        return job_id in self._others and sum(other > job_id for other in self._others) >= _NEWEST
 
     def counts(self) -> Counts:
-        return Counts(all=self.all, running=self._running, failed=self._failed, complete=not self.is_over)
+        return Counts(
+            all=self.all,
+            running=self._running,
+            failed=self._failed,
+            killed=self._killed,
+            complete=not self.is_over,
+        )
 
 
 def _shown_bytes(ctx: Context, entry: Listed) -> int:
@@ -213,11 +222,11 @@ class _Filter:
     def candidates(self) -> Iterator[str]:
         """Yield ids in the order of the answer: jobs that may run, then the others, newest first."""
         known = set()
-        for job_id in lookup.live_ids(self._ctx):
+        for job_id in lookup.live_ids(self._ctx.caller):
             known.add(job_id)
             yield job_id
         running = self._wanted.state == "running"
-        for job_id in lookup.left_ids(self._ctx) if running else lookup.job_ids(self._ctx):
+        for job_id in lookup.left_ids(self._ctx.caller) if running else lookup.job_ids(self._ctx.caller):
             if job_id in known:
                 continue
             if running:
@@ -241,7 +250,7 @@ class _Filter:
                     return True
         except OSError:  # removed meanwhile
             return True
-        outcome = lookup.outcome(self._ctx, job_id) if wanted.failed or wanted.state else None
+        outcome = lookup.outcome(self._ctx.caller, job_id) if wanted.failed or wanted.state else None
         if outcome is None:
             return False
         fits = wanted.state in (None, outcome.state) and (outcome.ended_badly or not wanted.failed)
@@ -251,7 +260,7 @@ class _Filter:
     def _is_elsewhere(self, job_id: str) -> bool:
         """Return whether a job that does not run is of another owner or directory, and nothing else
         has to be read to know that."""
-        origin = lookup.origin(self._ctx, job_id) if self._origin_decides else None
+        origin = lookup.origin(self._ctx.caller, job_id) if self._origin_decides else None
         return origin is not None and not self._is_from(origin)
 
     def takes(self, inspection: Inspection, job: JobDir) -> bool:
@@ -323,12 +332,12 @@ class _Filter:
         """Return how many jobs of the owner and directory that were asked for may run, and how many have ended; and
         whether all were counted."""
         live = ended = 0
-        known, until = set(lookup.live_ids(self._ctx)), time.monotonic() + _COUNT_S
-        for job_id in lookup.job_ids(self._ctx):
+        known, until = set(lookup.live_ids(self._ctx.caller)), time.monotonic() + _COUNT_S
+        for job_id in lookup.job_ids(self._ctx.caller):
             checkpoint()
             if time.monotonic() >= until:
                 return live, ended, False
-            origin = lookup.origin(self._ctx, job_id)
+            origin = lookup.origin(self._ctx.caller, job_id)
             if origin is not None and self._is_from(origin):
                 live, ended = live + (job_id in known), ended + (job_id not in known)
         return live, ended, True
@@ -367,7 +376,7 @@ def entry_of(ctx: Context, inspection: Inspection, job: JobDir) -> Listed:
     definition, state = inspection.definition, inspection.state
     try:
         with Output(job) as output:
-            last = shown_output.telling_line(ctx, inspection, output)
+            last = shown_output.telling_line(ctx.caller, inspection, output)
             waits = job_answer.waiting(inspection, output).waiting_for_input
             used = job_answer.usage(inspection, job, output) if ctx.detail == FULL else None
     except OSError:

@@ -178,7 +178,7 @@ def _nothing_to_compare(ctx: Context, definition: Definition, text: str) -> str:
     """Return that there is no run to compare with, and which job may be meant."""
     ended = " with 0" if text == earlier_runs.PASSED else ""
     none = f"No earlier run of this command in this directory has ended{ended}, so nothing is compared; "
-    other = alike_runs.nearest(ctx, definition)
+    other = alike_runs.nearest(ctx.caller, definition)
     if other is None:
         return none + "a job can be named."
     job_id, name = other

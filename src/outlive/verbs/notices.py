@@ -19,6 +19,7 @@ NOTICES = Verb(
     "notices",
     "Show what happened to the jobs of an agent's session since the last report.",
     notices,
+    group="Tell agents",
     args=(
         Arg("session", STR, "The session (default: what CLAUDE_CODE_SESSION_ID names).", metavar="ID"),
     ),

@@ -41,21 +41,23 @@ def notify_set(
             end = output.end
 
         def redefined(old: Definition) -> Definition:
-            definition_module.require_sandbox(ctx, old, "give sinks to")
+            definition_module.require_sandbox(ctx.caller, old, "give sinks to")
             if old.approval is not None:
                 pending.require_answered(job_dir)
             before, watched = old.notification, old.notification.watches or []
-            notification = definition_module.notification(ctx, command, file, fields=("command", "file"), before=before)
+            notification = definition_module.notification(
+                ctx.caller, command, file, fields=("command", "file"), before=before
+            )
             number = max(before.last_watch or 0, watch_spec.last_number(watched, 0))
             watched = watch_spec.without(watched, remove_watch)
-            watches = watch_spec.parsed(ctx, args, watched, number=number, from_seq=end)
+            watches = watch_spec.parsed(ctx.caller, args, watched, number=number, from_seq=end)
             if watches or before.watches is not None:
                 last = watch_spec.last_number(watches, number)
                 notification = Notification.replace(notification, watches=watches, last_watch=last)
             single = _on_output_match(ctx, before.on_output_match, match, end)
             notification = Notification.replace(notification, on_output_match=single)
             if ctx.config.has("policy"):
-                commands.check_sinks(ctx, old, notification)
+                commands.check_sinks(ctx.caller, old, notification)
             new = Definition.replace(old, notification=notification)
             boundary.require_sinks(new)
             auditing.note(ctx, "notify set", job_dir.job_id, notification=notification.to_dict())
@@ -97,7 +99,7 @@ def _on_output_match(ctx: Context, old: OutputMatch | None, match: dict[str, Any
         raise invalid(
             "output_pattern", "there is no output pattern yet", hint=f"Give {argument('output_pattern')} as well."
         )
-    watch = watch_spec.checked(ctx, "output_match", vars(wanted.watch), end, prefix="output_")
+    watch = watch_spec.checked(ctx.caller, "output_match", vars(wanted.watch), end, prefix="output_")
     return OutputMatch.replace(wanted, command=watch.command, file=watch.file, from_seq=end)
 
 

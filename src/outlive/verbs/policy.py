@@ -50,12 +50,12 @@ def policy_check(
             raise invalid("history", message, usage=True)
         return _checked_history(ctx)
     assert command is not None
-    words, wrapper, script = command_module.words_of(ctx, command, shell)
-    there = definition.host_of(ctx, host)
-    directory = definition.directory_on(ctx, there, cwd)
+    words, wrapper, script = command_module.words_of(ctx.caller, command, shell)
+    there = definition.host_of(ctx.caller, host)
+    directory = definition.directory_on(ctx.caller, there, cwd)
     variables = check_env(env or {})
     policy = commands.policy_of(ctx.config)
-    granted = boundary.granted(ctx, there, sandbox, git=git)
+    granted = boundary.granted(ctx.caller, there, sandbox, git=git)
     mode, network = granted.mode, granted.network
     answer = PolicyCheck(
         decision=ALLOW,
@@ -83,7 +83,7 @@ def _checked_history(ctx: Context) -> PolicyCheck:
     policy = commands.policy_of(ctx.config)
     counts = dict.fromkeys(DECISIONS, 0)
     groups: dict[tuple[str, str, str | None], CheckedJobs] = {}
-    for job_id in islice(lookup.job_ids(ctx), limits.POLICY_JOBS):
+    for job_id in islice(lookup.job_ids(ctx.caller), limits.POLICY_JOBS):
         checkpoint()
         known = lookup.definition(ctx.store, job_id)
         if known is None or not known.command:
@@ -91,7 +91,7 @@ def _checked_history(ctx: Context) -> PolicyCheck:
         if policy is None:
             counts[ALLOW] += 1
             continue
-        one = commands.strictest_of(ctx, policy, known, {**dict.fromkeys(known.masked_env, ""), **known.env})
+        one = commands.strictest_of(ctx.caller, policy, known, {**dict.fromkeys(known.masked_env, ""), **known.env})
         counts[one.decision] += 1
         new = CheckedJobs(decision=one.decision, rule=one.rule, reason=one.reason, jobs=0, example=known.command)
         groups.setdefault((one.decision, one.rule, one.reason), new).jobs += 1
@@ -186,6 +186,8 @@ POLICY_CHECK = Verb(
     "policy check",
     "Show what the policy decides about a command, and by which rule. Nothing is run.",
     policy_check,
+    group="Decide",
+    store=False,
     args=(
         Arg("command", WORDS, "The command, as for run.", required=True, cli="COMMAND", metavar="COMMAND [ARG...]"),
         Arg("history", BOOL, "Instead of a command: decide about the newest 1,000 jobs, as they were run. Combine it with --config to "
@@ -207,6 +209,8 @@ POLICY_LIST = Verb(
     "policy list",
     "Show the rules, and the commands that a person approved for always.",
     policy_list,
+    group="Decide",
+    store=False,
     result=PolicyList,
     detail="An approval for always (`outlive approve --always`) counts for exactly this command, with the same directory, "
     "shell, variables and their values, input, terminal, host, sandbox, resources and notifications.",
@@ -215,6 +219,8 @@ POLICY_FORGET = Verb(
     "policy forget",
     "Take back commands that were approved for always: they are asked about again.",
     policy_forget,
+    group="Decide",
+    store=False,
     args=(
         Arg("approval", STRS, "Ids of approvals, as `outlive policy list` shows them.", cli="APPROVAL",
             metavar="APPROVAL"),

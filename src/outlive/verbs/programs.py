@@ -1,10 +1,12 @@
-"""Verbs that take over the process: cli/main.py names the function of each."""
+"""Verbs that take over the process: `program` and `follow` name what does it."""
 
 from outlive.verbs.spec import ANSWERS, BOOL, JOB, STR, STRS, TOOLS, Arg, Verb
 
 ATTACH = Verb(
     "attach",
     "Join your terminal to the terminal of a pty job.",
+    group="Write to a job",
+    follow="outlive.cli.live.attach:main",
     args=(JOB, Arg("read_only", BOOL, "Only watch: nothing is typed, and the size stays.", default=False)),
     detail="What you type goes to the job, and what the job prints comes to you; the size of its terminal follows yours. "
     "Ctrl-] d detaches, and the job goes on; Ctrl-] twice sends one Ctrl-]. Several people can attach at once: one holds "
@@ -15,6 +17,8 @@ ATTACH = Verb(
 MCP = Verb(
     "mcp",
     "Serve MCP on stdin and stdout, to the client that starts this command.",
+    group="Serve",
+    program="outlive.mcp.stdio.main:main",
     args=(
         TOOLS,
         ANSWERS,
@@ -39,6 +43,8 @@ MCP = Verb(
 TOP = Verb(
     "top",
     "Show the jobs on one screen, with keys: open, follow, answer, kill, filter.",
+    group="Read and wait",
+    follow="outlive.cli.top.main:main",
     detail="It shows the newest 1,000 jobs of every directory and client, those that run first, and keeps them up to date. Below "
     "stand the last lines of the chosen job. Enter opens its output, a answers what it asks, x kills it after a question, / "
     "filters, ? shows all keys, q quits. It needs the package urwid: `pip install 'outlive[top]'`.",
@@ -46,6 +52,8 @@ TOP = Verb(
 COMPLETION = Verb(
     "completion",
     "Print a script that completes command lines of outlive in your shell.",
+    group="Set up",
+    program="outlive.cli.completion.main:main",
     args=(
         Arg(
             "shell",
@@ -67,6 +75,8 @@ COMPLETION = Verb(
 DEMO = Verb(
     "demo",
     "Show in a few seconds that a job outlives its server.",
+    group="Set up",
+    program="outlive.demo:main",
     detail="The demo starts an MCP server and a client, runs a command in the background, kills the server with SIGKILL, "
     "looks at the job from the command line, reads on through a second server, and proves that no line is missing.\n\n"
     "It works in a temporary directory, which it deletes at the end; your jobs and your configuration are not touched. "

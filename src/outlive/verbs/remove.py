@@ -21,7 +21,7 @@ def remove(
     def exactly(text: str) -> JobDir:
         return lookup.open_exactly(ctx, text, "remove", "a deletion cannot be taken back")
 
-    with several.opened(ctx, job, tags, exactly, lookup.job_ids(ctx)) as jobs:
+    with several.opened(ctx, job, tags, exactly, lookup.job_ids(ctx.caller)) as jobs:
         if len(jobs) == 1:
             return _remove(ctx, jobs[0], grace_ms)
         for one in jobs:  # else each would take its grace after that of the one before

@@ -40,10 +40,10 @@ def _plan(ctx: Context, old: JobDir, env: dict[str, str], host_name: str | None)
         raise OutliveError("io_error", f"its definition cannot be read: {inspection.damage}")
     before = inspection.definition
     definition_module.refuse_unstored(before, env)
-    host = definition_module.host_of(ctx, (before.host or LOCAL) if host_name is None else host_name)
-    cwd = definition_module.directory_on(ctx, host, before.cwd)
+    host = definition_module.host_of(ctx.caller, (before.host or LOCAL) if host_name is None else host_name)
+    cwd = definition_module.directory_on(ctx.caller, host, before.cwd)
     there = Definition.replace(before, host=None if host is None else host.name)
-    definition_module.require_sandbox(ctx, there, "restart")
+    definition_module.require_sandbox(ctx.caller, there, "restart")
     if before.stdin == "caller":
         raise invalid(
             "job", "its input was the stdin of the command that started it, which is gone", hint="Use run again."
@@ -59,7 +59,7 @@ def _plan(ctx: Context, old: JobDir, env: dict[str, str], host_name: str | None)
         created_at=timestamp(),
         owner=ctx.owner,
         scope=ctx.scope,
-        session=ownership.session_of(ctx),
+        session=ownership.session_of(ctx.caller),
         root=ctx.store.path,
         restarted_from=old.job_id,
         cwd=cwd,

@@ -21,7 +21,7 @@ def run(ctx: Context, **args: Any) -> Started:
         return call.run(ctx, plan)
     try:
         call.check(ctx, plan.definition)
-        with Closing(dedupe.lock(ctx)):
+        with Closing(dedupe.lock(ctx.caller)):
             other = dedupe.running(ctx, plan.definition)
             new = making.make(ctx, plan, live=True) if other is None else None
     except BaseException:

@@ -214,4 +214,11 @@ def _error() -> dict[str, Any]:
     }
 
 
-SCHEMA = Verb("schema", "Print the JSON Schema of every answer.", schema, result=SchemaDocument)
+SCHEMA = Verb(
+    "schema",
+    "Print the JSON Schema of every answer.",
+    schema,
+    group="Set up",
+    store=False,
+    result=SchemaDocument,
+)

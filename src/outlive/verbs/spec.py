@@ -149,7 +149,7 @@ class Verb(Record, kw_only=False):
 
     name: str  # as typed: "status", "tag set"
     help: str
-    # (ctx, **arguments) -> result, which may wait (system/waiting.py); "": a program of cli/main.py takes over the process
+    # (ctx, **arguments) -> result, which may wait (system/waiting.py); "": the verb is `program` or `follow`
     function: Callable[..., Any] | str = ""
     args: tuple[Arg, ...] = ()
     result: _Record | None = None  # what it answers (outlive/answers); None: nothing
@@ -159,16 +159,23 @@ class Verb(Record, kw_only=False):
     right: str = ""  # that a caller over MCP needs for it (core/rights.py); "": it is not offered there
     action: str = _DERIVED  # its name over MCP
     section: str | None = None  # of the configuration, without which it has no use and is not listed over MCP
+    # The rest is about the command line alone
+    group: str = "Other"  # its heading in `outlive --help`
+    # `module:function` that takes over the process: (arguments, global options) -> exit status
+    program: str = ""
+    # `module:function` for --follow, or for a terminal: (ctx, verb, global options, **arguments) -> exit status
+    follow: str = ""
+    store: bool = True  # False: it answers even where the root is unsafe or full
+    configuration: bool = True  # False: it answers even where the configuration is broken
+    long: bool = False  # it may take long, so a person is shown how far it is
+    waits: bool = False  # what ^C ends is the waiting, never the job
+    reports_end: bool = False  # its answer says how a job ended; so does that of a verb that waits
 
     def __post_init__(self) -> None:
         action = self.name.replace(" ", "_")
         vars(self).update(type=self.type or action.replace("-", "_"), action=self.action or action)
         if self.right and self.result:  # whatever both faces answer comes in two sizes
             vars(self).update(args=(*self.args, DETAIL))
-
-    @property
-    def program(self) -> bool:
-        return not self.function
 
     @property
     def run(self) -> Callable[..., Any]:

@@ -76,8 +76,8 @@ def _plan(ctx: Context, job: JobDir) -> definition_module.Plan:
         raise _not_created(state.state if state else "unknown")
     if engine_record.read(job) is not None:  # it waits for its start on another host
         raise _not_created("running")
-    plan = making.plan_of_created(ctx, job)
-    definition_module.require_sandbox(ctx, plan.definition, "start")
+    plan = making.plan_of_created(ctx.caller, job)
+    definition_module.require_sandbox(ctx.caller, plan.definition, "start")
     if plan.definition.approval is None:
         making.require_allowed(ctx, plan, ask=True)
     elif not approval.is_approved(job):

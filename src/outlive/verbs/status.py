@@ -31,7 +31,7 @@ def status(ctx: Context, *, job: str) -> Status:
             advised = job_answer.advice(ctx, inspection, job_dir, output, asks, described.stopped)
             if state.ended_badly:
                 checkpoint()
-            previous = job_answer.previous(ctx, inspection, output)
+            previous = job_answer.previous(ctx.caller, inspection, output)
         reported = job_answer.reported(inspection)
         alive = job_answer.living(inspection, job_dir) if descendants_there is None else descendants_there
         found = [

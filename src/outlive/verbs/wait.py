@@ -42,7 +42,7 @@ def wait(
     wanted = parse.parsed(until)
     if ctx.rights is not None and any(one.name in parse.EXTERNAL for one in wanted):
         ctx.rights.require(CONTROL, "until with port, http or file")
-    limits_of_caller = reach.of(ctx, wanted)
+    limits_of_caller = reach.of(ctx.caller, wanted)
     began = time.monotonic()
     jobs: list[_WaitedJob] = []
     try:

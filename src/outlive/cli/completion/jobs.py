@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping
 from contextlib import closing, suppress
 from itertools import islice
+from typing import Any
 
 from outlive.cli.text import line
 from outlive.config import Config
@@ -13,7 +14,7 @@ from outlive.core.ids import short_id
 from outlive.core.records import Definition
 from outlive.errors import OutliveError
 from outlive.jobs import lookup
-from outlive.jobs.context import Context
+from outlive.jobs.context import Context, Principal
 from outlive.store.root import Store, default_path
 
 _JOBS = 50  # that are offered: the running ones, and the newest
@@ -47,21 +48,12 @@ def _newest(root: str, env: Mapping[str, str]) -> list[tuple[str, Definition, st
     except (OSError, OutliveError):
         return []
     with closing(store), suppress(OSError):
-        ctx = Context(
-            store,
-            Config({}, None),
-            face="cli",
-            owner="cli",
-            client=None,
-            cwd=None,
-            env={},
-            launcher=None,
-            shell_words=(),
-        )
-        live = list(islice(lookup.live_ids(ctx), _JOBS))
-        for job_id in dict.fromkeys([*live, *islice(lookup.job_ids(ctx), _JOBS)]):
+        who: dict[str, Any] = {"face": "cli", "owner": "cli", "client": None, "cwd": None, "env": {}}
+        ctx = Context(Principal(store, Config({}, None), launcher=None, shell_words=(), **who))
+        live = list(islice(lookup.live_ids(ctx.caller), _JOBS))
+        for job_id in dict.fromkeys([*live, *islice(lookup.job_ids(ctx.caller), _JOBS)]):
             try:
-                with lookup.open_known(ctx, job_id) as job:
+                with lookup.open_known(ctx.caller, job_id) as job:
                     definition, state = job.read_meta(), job.read_state()
             except (OSError, OutliveError):
                 continue

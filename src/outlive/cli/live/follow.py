@@ -72,7 +72,7 @@ def start(ctx: Context, verb: Verb, _options: GlobalOptions, **args: Any) -> int
         raise invalid("until", "--follow goes without --until: it shows the output until the job ends", usage=True)
     raw = args["raw"]
     answer = verb.run(ctx, **{**args, "wait": False, "yield_ms": 0})
-    with lookup.open_known(ctx, answer.job.job_id) as job:
+    with lookup.open_known(ctx.caller, answer.job.job_id) as job:
         name = short_id(job.job_id)
         known = ["the job with this key runs already"] if answer.deduplicated else []
         for warning in [*ctx.named_by_title(), *ctx.warnings, *known]:

@@ -14,7 +14,6 @@ from outlive.cli import ask, human, stdio, summary
 from outlive.cli.live.questions import NOTHING, about
 from outlive.cli.main import ANSWERED, INTERRUPTED
 from outlive.cli.text import Style, line
-from outlive.core.members import text_of
 from outlive.errors import OutliveError
 from outlive.jobs import adoption, lookup
 from outlive.jobs.context import Context
@@ -68,7 +67,7 @@ def _rest(found: Inbox, asked: int) -> str:
 
 def _approval(ctx: Context, question: Question) -> bool:
     """Ask whether a command may run. Return whether the person answered."""
-    with lookup.open_known(ctx, question.job_id) as job:
+    with lookup.open_known(ctx.caller, question.job_id) as job:
         inspection = adoption.inspect_and_adopt(ctx, job)
         if not ask.is_pending(job, inspection):
             return False
@@ -81,7 +80,7 @@ def _approval(ctx: Context, question: Question) -> bool:
 def _input(ctx: Context, question: Question) -> bool:
     """Ask for a line for a program. Return whether the person answered."""
     stdio.text(about(question.to_dict(), Style()))
-    seen = text_of(summary.with_last_lines(ctx, {"job_id": question.job_id}), "snippet")
+    seen = summary.last_lines(ctx, question.job_id) or ""
     stdio.text("".join(f"{_BEHIND}{line(one)}\n" for one in seen.splitlines()))
     said = _read(_TYPE, echo=question.echo is not False)
     if not said:
@@ -100,7 +99,7 @@ def _input(ctx: Context, question: Question) -> bool:
 def type_line(ctx: Context, question: Question, said: str, *, wait_ms: int) -> dict[str, Any] | None:
     """Type a line into a program, and return the answer of `submit`; None, with nothing typed, if the program does not ask
     this question any more. Errors: as for `submit`."""
-    with lookup.open_known(ctx, question.job_id) as job:
+    with lookup.open_known(ctx.caller, question.job_id) as job:
         now = question_of(ctx, job)
     if now is None or (now.question, now.since) != (question.question, question.since):
         return None

@@ -16,7 +16,7 @@ from outlive.core.members import entries_of
 from outlive.jobs.context import Context
 from outlive.system import signals, waiting
 from outlive.verbs import envelope
-from outlive.verbs.spec import GlobalOptions, Verb
+from outlive.verbs.spec import FULL, GlobalOptions, Verb
 
 _EVERY_S = 1.0
 # The alternate screen, without a cursor and without wrapped lines; and what was there before
@@ -32,7 +32,7 @@ def follow(ctx: Context, verb: Verb, options: GlobalOptions, **args: object) -> 
     wakeup = signals.wakeup_pipe((signal.SIGWINCH,))
     try:
         while True:
-            shown.show(envelope.answer(verb.type, verb.run(ctx, **args).to_dict()))
+            shown.show(envelope.sized(envelope.full(verb.type, verb.run(ctx, **args)), FULL))
             if not _wait(wakeup):
                 return ANSWERED
     except KeyboardInterrupt:

@@ -27,8 +27,8 @@ class Jobs:
 
     def look(self) -> None:
         """Read what may have changed."""
-        live = dict.fromkeys(lookup.live_ids(self._ctx))
-        ids = live | dict.fromkeys(islice(lookup.job_ids(self._ctx), _MOST))
+        live = dict.fromkeys(lookup.live_ids(self._ctx.caller))
+        ids = live | dict.fromkeys(islice(lookup.job_ids(self._ctx.caller), _MOST))
         until = time.monotonic() + _READ_S
         self.is_whole = True
         for job_id in ids:
@@ -43,7 +43,7 @@ class Jobs:
 
     def _read(self, job_id: str) -> None:
         try:
-            with lookup.open_known(self._ctx, job_id) as job:
+            with lookup.open_known(self._ctx.caller, job_id) as job:
                 inspection = adoption.inspect_and_adopt(self._ctx, job)
                 self._entries[job_id] = entry = entry_of(self._ctx, inspection, job).to_dict()
                 if inspection.state.finished and not inspection.supervised and not entry.get("descendants"):

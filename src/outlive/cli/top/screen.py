@@ -17,7 +17,6 @@ from outlive.cli.live import attach
 from outlive.cli.live.inbox import EMPTY, type_line
 from outlive.cli.text import Style, cut, line, table
 from outlive.cli.top.jobs import Jobs, asks
-from outlive.core.members import text_of
 from outlive.errors import OutliveError
 from outlive.jobs import adoption, lookup
 from outlive.jobs.context import Context
@@ -78,9 +77,9 @@ class Screen:
     """What a person sees and types. One thread: what takes long, as a kill, is not waited for."""
 
     def __init__(self, ctx: Context) -> None:
-        ctx.detail = "brief"  # what each job uses costs more than the rest of its row
-        self._ctx = ctx
-        self._jobs = Jobs(ctx)
+        # Brief: what each job uses costs more than the rest of its row
+        self._ctx = Context(ctx.caller, ctx.verb, detail="brief")
+        self._jobs = Jobs(self._ctx)
         self._shown: list[dict[str, Any]] = []
         self._filter = ""
         self._open: str | None = None  # the job whose output is shown
@@ -157,12 +156,12 @@ class Screen:
         about = summary.of({**entry, "usage": None}, Style()).splitlines()[1:]
         where = f"in {line(entry['cwd'] or '')}"
         room = _PREVIEW_ROWS - len(about) - 1
-        seen = text_of(summary.with_last_lines(self._ctx, {"job_id": entry["job_id"]}), "snippet").splitlines()
+        seen = (summary.last_lines(self._ctx, entry["job_id"]) or "").splitlines()
         self._preview.set_text("\n".join([*about, where, *map(line, seen[-room:] if room > 0 else [])]))
 
     def _draw_output(self, job_id: str) -> None:
         try:
-            with lookup.open_known(self._ctx, job_id) as job:
+            with lookup.open_known(self._ctx.caller, job_id) as job:
                 inspection = adoption.inspect_and_adopt(self._ctx, job)
             answer = log(self._ctx, job=job_id, limit=_LINES, max_bytes=limits.MAX_SHOWN_BYTES).to_dict()
             text = answer["output"]
@@ -299,7 +298,7 @@ class Screen:
     def _answer(self, job_id: str) -> None:
         """Have the person answer what a job asks. Errors: denied inside a job."""
         require_person_here(self._ctx.store)
-        with lookup.open_known(self._ctx, job_id) as job:
+        with lookup.open_known(self._ctx.caller, job_id) as job:
             question = question_of(self._ctx, job)
             inspection = adoption.inspect_and_adopt(self._ctx, job)
             if question is None and inspection.definition.pty and not inspection.state.finished:
@@ -327,7 +326,7 @@ class Screen:
             self._loop.screen.clear()
 
     def _decide(self, question: Question, said: str) -> None:
-        with lookup.open_known(self._ctx, question.job_id) as job:
+        with lookup.open_known(self._ctx.caller, question.job_id) as job:
             inspection = adoption.inspect_and_adopt(self._ctx, job)
             after = ask.decide(self._ctx, job, inspection, said, "outlive top")
         self._note = ask.what_became(after)

@@ -158,7 +158,7 @@ class Until:
 
     def check(self, ctx: Context, definition: Definition) -> None:
         """Check that the caller may have looked at what the conditions name. Errors: denied."""
-        limits = reach.of(ctx, self._conditions)
+        limits = reach.of(ctx.caller, self._conditions)
         if limits is not None:
             limits.require(definition, self._conditions)
 

@@ -300,7 +300,7 @@ def probes_for(
 
     Errors: OSError, invalid_argument; none is left open then.
     """
-    seen = reach.of(ctx, conditions)
+    seen = reach.of(ctx.caller, conditions)
     probes: list[Probe] = []
     try:
         matches = [one for one in conditions if one.name in ("regex", "fail_regex")]

@@ -125,7 +125,7 @@ class PortOwner:
         try:
             if not is_id(job_id):  # a process may set it to anything
                 return None
-            with lookup.open_known(self._ctx, job_id) as job:
+            with lookup.open_known(self._ctx.caller, job_id) as job:
                 return job.read_meta()
         except (OSError, OutliveError):  # of another root, or of another caller behind a wall
             return None

@@ -13,7 +13,7 @@ from outlive.core.records import Definition
 from outlive.core.started import never_ran
 from outlive.errors import OutliveError
 from outlive.jobs import lookup, ownership
-from outlive.jobs.context import Context
+from outlive.jobs.context import Context, Principal
 from outlive.jobs.diagnosis.earlier_runs import SEARCHED_JOBS
 from outlive.jobs.pipelines import form, naming
 from outlive.store.job_dir import JobDir
@@ -49,7 +49,7 @@ def same_step(ctx: Context, wanted: Definition, *, passed: bool) -> Found | None
     if step is None:
         return None
     others: JobDir | None = None
-    for job, definition in _runs_before(ctx, wanted, step.words[0], passed=passed):
+    for job, definition in _runs_before(ctx.caller, wanted, step.words[0], passed=passed):
         is_own = ownership.is_own(ctx, definition)
         if _step(definition) != step or (others is not None and not is_own):
             job.close()
@@ -62,11 +62,11 @@ def same_step(ctx: Context, wanted: Definition, *, passed: bool) -> Found | None
     return None if others is None else Found(others, step)
 
 
-def nearest(ctx: Context, wanted: Definition) -> tuple[str, str] | None:
+def nearest(caller: Principal, wanted: Definition) -> tuple[str, str] | None:
     """Return the id and the name of the newest job made before this one in the same directory that has ended and runs the
     same program, with other words, else one that runs it among others; None if there is none."""
     program, programs, second = _program(wanted), _programs(wanted), None
-    for job, definition in _runs_before(ctx, wanted):
+    for job, definition in _runs_before(caller, wanted):
         with job:
             if definition.cwd != wanted.cwd:
                 continue
@@ -78,11 +78,11 @@ def nearest(ctx: Context, wanted: Definition) -> tuple[str, str] | None:
 
 
 def _runs_before(
-    ctx: Context, wanted: Definition, *words: str, passed: bool = False
+    caller: Principal, wanted: Definition, *words: str, passed: bool = False
 ) -> Iterator[tuple[JobDir, Definition]]:
     """Yield the jobs made before this one that ran and ended, whose definitions hold these words."""
     parts = [json.dumps(word)[1:-1].encode() for word in words]
-    for job in lookup.defined_with(ctx, *parts, before=wanted.job_id, most=SEARCHED_JOBS):
+    for job in lookup.defined_with(caller, *parts, before=wanted.job_id, most=SEARCHED_JOBS):
         with suppress(OSError, OutliveError):  # damaged, or removed meanwhile
             definition, state = job.read_meta(), job.read_state()
             ran = state is not None and state.finished and not never_ran(state.state, state.reason)

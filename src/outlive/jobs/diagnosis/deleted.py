@@ -9,7 +9,7 @@ import shlex
 from outlive.core.ids import is_id
 from outlive.core.quoted import cut, visible
 from outlive.errors import OutliveError, per_face
-from outlive.jobs.context import Context
+from outlive.jobs.context import Principal
 from outlive.store.cleanup import deletions
 from outlive.store.job_dir import JobDir
 from outlive.system import tree
@@ -24,13 +24,13 @@ _WHY = {
 }
 
 
-def explained(ctx: Context, text: str, error: OutliveError) -> OutliveError:
+def explained(caller: Principal, text: str, error: OutliveError) -> OutliveError:
     """Return the error job_not_found for `text`, which says when and why gc deleted the job, or who
     removed it, if that is known, or which of its processes run. A job behind the wall was never there."""
-    deletion = deletions.find(ctx.store, text, ctx.wall)
+    deletion = deletions.find(caller.store, text, caller.wall)
     if deletion is None:
         wanted = text.strip().upper()
-        return error if ctx.wall is not None or not is_id(wanted) else _running(ctx, wanted) or error
+        return error if caller.wall is not None or not is_id(wanted) else _running(caller, wanted) or error
     bound, details = str(deletion["bound"]), {"deleted_at": deletion["at"]}
     what = f"{deletion['by']} removed it on {deletion['at']}"
     if bound != deletions.REMOVED:
@@ -42,7 +42,7 @@ def explained(ctx: Context, text: str, error: OutliveError) -> OutliveError:
     return OutliveError("job_not_found", f"no job {text!r}: {what}", hint=hint, details=details)
 
 
-def _running(ctx: Context, job_id: str) -> OutliveError | None:
+def _running(caller: Principal, job_id: str) -> OutliveError | None:
     """Return the error of a job that is not in this root and whose processes run; None if none does."""
     members = tree.with_cookie(job_id)
     if not members:
@@ -50,10 +50,10 @@ def _running(ctx: Context, job_id: str) -> OutliveError | None:
     mark = b"OUTLIVE_ROOT="
     variable = next((word for word in tree.environment(members[0].pid) if word.startswith(mark)), mark)
     root = os.fsdecode(variable[len(mark) :])
-    if root and root != ctx.store.path and os.path.isdir(os.path.join(root, job_id)):
+    if root and root != caller.store.path and os.path.isdir(os.path.join(root, job_id)):
         return OutliveError(
             "job_not_found",
-            f"no job {job_id!r} in the job root {ctx.store.path}: it is in {root}",
+            f"no job {job_id!r} in the job root {caller.store.path}: it is in {root}",
             hint=per_face(
                 f"Repeat the call with --root {shlex.quote(root)}.", "The user can name that root for this server."
             ),

@@ -15,7 +15,7 @@ from outlive.core.started import never_ran
 from outlive.core.units import seconds_or
 from outlive.errors import OutliveError
 from outlive.jobs import lookup
-from outlive.jobs.context import Context
+from outlive.jobs.context import Context, Principal
 from outlive.render.failures import changes
 from outlive.store.inspection.inspect import Inspection
 from outlive.store.job_dir import JobDir
@@ -25,15 +25,15 @@ PREVIOUS, PASSED = "previous", "passed"
 SEARCHED_JOBS = 500  # those made last before this one
 
 
-def previous(ctx: Context, inspection: Inspection, output: Output) -> OtherRun | None:
+def previous(caller: Principal, inspection: Inspection, output: Output) -> OtherRun | None:
     """Return the run before this one, with how many failures of it are gone and how many are new here where either
     reports any; None if there is none."""
-    job = find(ctx, inspection.definition)
+    job = find(caller, inspection.definition)
     if job is None:
         return None
     with job, Output(job) as before:
         run = described(job.job_id, job.read_state())
-        counted = changes.of_failures(before, output, ctx.config.get("output", "problem_matcher") or ())
+        counted = changes.of_failures(before, output, caller.config.get("output", "problem_matcher") or ())
     if counted is None:
         return run
     run.gone, run.new, run.names = counted.gone, counted.new, counted.names or None
@@ -43,17 +43,19 @@ def previous(ctx: Context, inspection: Inspection, output: Output) -> OtherRun |
     return run
 
 
-def find(ctx: Context, definition: Definition, *, passed: bool = False) -> JobDir | None:
+def find(caller: Principal, definition: Definition, *, passed: bool = False) -> JobDir | None:
     """Return the last run before the job with this definition, or with `passed` the last that ended with 0. The caller
     closes it."""
-    return next(runs_of(ctx, definition, before=definition.job_id, passed=passed), None)
+    return next(runs_of(caller, definition, before=definition.job_id, passed=passed), None)
 
 
-def runs_of(ctx: Context, wanted: Definition, *, before: str | None = None, passed: bool = False) -> Iterator[JobDir]:
+def runs_of(
+    caller: Principal, wanted: Definition, *, before: str | None = None, passed: bool = False
+) -> Iterator[JobDir]:
     """Yield those of the newest jobs, made before this one, that are a run of the same; the caller closes them."""
     command, cwd = (json.dumps(one, separators=(",", ":")) for one in (wanted.command, wanted.cwd))
     parts = (f'"command":{command}'.encode(), f'"cwd":{cwd}'.encode())
-    for job in lookup.defined_with(ctx, *parts, before=before, most=SEARCHED_JOBS):
+    for job in lookup.defined_with(caller, *parts, before=before, most=SEARCHED_JOBS):
         if _is_run_of(wanted, job, passed=passed):
             yield job
         else:
@@ -64,7 +66,7 @@ def named(ctx: Context, definition: Definition, text: str) -> JobDir | None:
     """Return the run that a caller means: `previous`, `passed`, or a job. None if there is no such run. Errors:
     as lookup.open_job."""
     if text in (PREVIOUS, PASSED):
-        return find(ctx, definition, passed=text == PASSED)
+        return find(ctx.caller, definition, passed=text == PASSED)
     return lookup.open_job(ctx, text)
 
 

@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from outlive.jobs.context import Context
+from outlive.jobs.context import Principal
 from outlive.jobs.pipelines import form, stages
 from outlive.jobs.pipelines.deciding import last_list
 from outlive.jobs.pipelines.form import Command
@@ -199,7 +199,7 @@ def _code(command: Command, before: str = "") -> str:
     return f"`{before}{named.name}`"
 
 
-def hint(ctx: Context, inspection: Inspection, output: Output) -> Whose | None:
+def hint(caller: Principal, inspection: Inspection, output: Output) -> Whose | None:
     """Return whose code the job ended with, if it is not that of all of its commands, or what signal it stands for; None
     otherwise."""
     definition, code = inspection.definition, inspection.state.exit_code
@@ -217,7 +217,7 @@ def hint(ctx: Context, inspection: Inspection, output: Output) -> Whose | None:
     how = masked(definition.command[0], definition.shell[1:])
     if how is None or (code and not (how.last and how.advice is _PIPEFAIL)):
         return None
-    line = None if code else _reported(ctx, output)
+    line = None if code else _reported(caller, output)
     line = None if line is not None and _prints(definition.command[0], line) else line
     said = _worded(how, code, line)
     return None if said is None else Whose(said, line)
@@ -255,8 +255,8 @@ def _of_stages(names: list[str], codes: list[int], code: int) -> str | None:
     return f"Exit code {code} is that of `{names[owner]}`; {rest}."
 
 
-def _reported(ctx: Context, output: Output) -> str | None:
+def _reported(caller: Principal, output: Output) -> str | None:
     end = output.read(max(0, output.end - _SEARCHED_BYTES), output.end)
     if not _SIGNS.search(end):
         return None
-    return telling.reported(output, ctx.config.get("output", "problem_matcher") or ())
+    return telling.reported(output, caller.config.get("output", "problem_matcher") or ())

@@ -6,7 +6,7 @@ from outlive import limits
 from outlive.answers import advice, sentences
 from outlive.answers.advice import Advice
 from outlive.answers.job import Prompt, Stopped
-from outlive.jobs.context import Context
+from outlive.jobs.context import Context, Principal
 from outlive.jobs.diagnosis import elsewhere, exit_code, failure, sandboxed, silence
 from outlive.jobs.diagnosis.causes import own_words, taken_port
 from outlive.jobs.interaction import keyboard, prompt
@@ -69,7 +69,7 @@ def _at_end(ctx: Context, inspection: Inspection, job: JobDir, output: Output) -
     if not inspection.state.finished or code is None:
         return []
     cause = failure.hint(inspection, output) or taken_port.hint(ctx, inspection, job, output) if code else None
-    whose = _whose_code(ctx, inspection, output, code)
+    whose = _whose_code(ctx.caller, inspection, output, code)
     text = None if whose is None else whose.text
     if whose is not None and whose.line is not None and cause is None and sandbox is not None:
         text = sentences(text, sandboxed.hint(inspection, output))
@@ -82,10 +82,10 @@ def _at_end(ctx: Context, inspection: Inspection, job: JobDir, output: Output) -
     return found
 
 
-def _whose_code(ctx: Context, inspection: Inspection, output: Output, code: int) -> exit_code.Whose | None:
+def _whose_code(caller: Principal, inspection: Inspection, output: Output, code: int) -> exit_code.Whose | None:
     if inspection.definition.shell is None:
         return None
     text = inspection.definition.command[0]
     if code <= exit_code.SIGNALLED and not any(sign in text for sign in _JOINING):
         return None
-    return exit_code.hint(ctx, inspection, output)
+    return exit_code.hint(caller, inspection, output)

@@ -20,7 +20,7 @@ from outlive.jobs.diagnosis import person
 from outlive.store.inspection.inspect import Inspection
 from outlive.store.job_dir import JobDir
 from outlive.store.output.merged import Output
-from outlive.system import foreground, process_use, tree
+from outlive.system import foreground, pipe_ends, process, process_use, tree
 
 _MOST_PROCESSES = 200
 _POLLS = (foreground.FILES, foreground.THREADS, foreground.WAITING)
@@ -29,6 +29,15 @@ _FULL = (
     "Its command is not to be seen, and the disk under the job root is full: if it has ended, its end is stored as "
     "soon as there is room. Free some space."
 )
+
+
+class Keeper(NamedTuple):
+    """A process that keeps another one waiting at a pipe (system/pipe_ends.py)."""
+
+    name: str
+    pid: int
+    doing: str
+    waits_for_it: bool = False  # it waits for a child, and what waits at the pipe is below it
 
 
 class Silence(NamedTuple):
@@ -40,6 +49,10 @@ class Silence(NamedTuple):
     cpu_s: float = 0.0  # of all its processes
     sockets: Sequence[foreground.Socket] = ()  # of the process in the foreground
     holder: str = ""  # of the lock that it waits for
+    # Of the other end of the pipe that it waits at, then of the pipe that this one waits at, …; a process that
+    # closes a circle stands there a second time
+    keepers: Sequence[Keeper] = ()
+    pid: int = 0
     buffers: bool = False  # it has printed nothing yet, and keeps its output back without a terminal
     batch: bool = False  # an option says that it needs no person
     keys: bool = False  # it looks for keys in its terminal, and takes them one by one
@@ -66,16 +79,42 @@ def _clause(facts: Silence) -> str:
         return "waits for a key in its terminal: screen shows it, send-keys answers"
     if facts.doing in _POLLS and facts.sockets:
         return _network(facts.sockets, serves_on(facts))
-    known = {
-        foreground.DISK: "waits for a disk or a network file system",
-        foreground.TIMER: "sleeps until a timer ends",
-        foreground.PIPE: "waits for data from a pipe",
-        foreground.FIFO: "waits until another process opens the other end of a FIFO",
-        foreground.THREADS: "waits for another thread or process of its own (a lock, a queue, an event): a deadlock, if none of them works",
-        foreground.TERMINAL: "reads its terminal: answer with write or send-keys",
-        foreground.FILES: "waits for a file, a socket or a timer",
-    }
-    return known.get(facts.doing) or f"waits ({facts.cpu_s:.0f} s of CPU so far)"
+    if facts.keepers:
+        return _at_pipe(facts)
+    return _PLAIN.get(facts.doing) or f"waits ({facts.cpu_s:.0f} s of CPU so far)"
+
+
+_PLAIN = {
+    foreground.STOPPED: "is stopped by a signal",
+    foreground.COMPUTING: "is working",
+    foreground.DISK: "waits for a disk or a network file system",
+    foreground.TIMER: "sleeps until a timer ends",
+    foreground.PIPE: "waits for data from a pipe",
+    foreground.FULL_PIPE: "is blocked writing to a full pipe",
+    foreground.FULL_SOCKET: "is blocked writing to a full socket, whose other end does not read",
+    foreground.FIFO: "waits until another process opens the other end of a FIFO",
+    foreground.CHILD: "waits for a child process to end",
+    foreground.LOCK: "waits for a lock",
+    foreground.THREADS: "waits for another thread or process of its own (a lock, a queue, an event): a deadlock, if none of them works",
+    foreground.TERMINAL: "reads its terminal: answer with write or send-keys",
+    foreground.FILES: "waits for a file, a socket or a timer",
+}
+
+
+def _at_pipe(facts: Silence) -> str:
+    """Return which process does not read, or not write, at the other end of the pipe, and what that one does instead."""
+    last = facts.keepers[-1]
+    if last.pid == facts.pid and len(facts.keepers) == 1:
+        return f"{_PLAIN[facts.doing]} of which it alone has the other end: a deadlock"
+    said, doing, pids = "", facts.doing, [facts.pid]
+    for keeper in facts.keepers:
+        pids.append(keeper.pid)
+        said += f"{_PLAIN[doing]} that {keeper.name} (pid {keeper.pid}) does not {'read' if doing == foreground.FULL_PIPE else 'write to'}"
+        if keeper.pid in pids[:-1]:
+            return f"{said}: a deadlock"
+        doing = keeper.doing
+        said += f"; pid {keeper.pid} "
+    return said + _PLAIN.get(doing, "waits") + (": a deadlock" if last.waits_for_it else "")
 
 
 def _full_screen(facts: Silence) -> str:
@@ -144,6 +183,7 @@ def _facts(inspection: Inspection, job: JobDir, silent_ms: int, *, silent: bool)
     names = [_name(pid) for pid in pids]
     doing = foreground.activity(last)
     holder = foreground.lock_holder(last) if doing == foreground.LOCK else None
+    keepers = _keepers(last, [command.pid, *members]) if doing in foreground.AT_PIPES else ()
     use = process_use.of({command.pid, *members}, whole=False)
     return Silence(
         names,
@@ -154,6 +194,8 @@ def _facts(inspection: Inspection, job: JobDir, silent_ms: int, *, silent: bool)
         cpu_s=(use.user_us + use.system_us) / 1e6,
         sockets=foreground.sockets(last),
         holder=f"{_name(holder)} (pid {holder})" if holder else "",
+        keepers=keepers,
+        pid=last,
         buffers=silent
         and not inspection.definition.pty
         and names[-1].startswith("python")
@@ -161,6 +203,22 @@ def _facts(inspection: Inspection, job: JobDir, silent_ms: int, *, silent: bool)
         keys=inspection.definition.pty and doing in _POLLS and _takes_keys(job, last),
         batch=not person.BATCH.isdisjoint(tree.command_line(last).split()),
     )
+
+
+def _keepers(pid: int, members: Sequence[int]) -> list[Keeper]:
+    above = _ancestors(pid)
+    keepers = []
+    for other in pipe_ends.kept_waiting_by(pid, members):
+        doing = foreground.activity(other)
+        keepers.append(Keeper(_name(other), other, doing, doing == foreground.CHILD and other in above))
+    return keepers
+
+
+def _ancestors(pid: int) -> list[int]:
+    found: list[int] = []
+    while (above := process.parent(found[-1] if found else pid)) and above not in found:
+        found.append(above)
+    return found
 
 
 def _takes_keys(job: JobDir, pid: int) -> bool:

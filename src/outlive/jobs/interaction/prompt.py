@@ -14,11 +14,14 @@ from outlive.store.output.merged import Output
 
 
 def text(inspection: Inspection, output: Output) -> str:
-    """Return the unfinished last line; empty for a program that fills the screen."""
+    """Return the unfinished last line, of a job without a terminal what was added to it since the last input; empty for
+    a program that fills the screen."""
     if inspection.state.terminal:
         if screen.alternate_since(inspection, output, output.end) is not None or screen.is_painted(inspection, output):
             return ""
-    shown, _ = decode(output.pieces(max(0, output.end - limits.PROMPT_BYTES), output.end), more=False)
+    waiting = inspection.state.waiting
+    start = max(output.end - limits.PROMPT_BYTES, (waiting and waiting.answered) or 0)
+    shown, _ = decode(output.pieces(start, output.end), more=False)
     # What `readable` would take out or leave unseen, a prompt shows: it is a name of what is asked for
     shown = visible(shown, lambda char: char if char < "\xa0" else escape(char))
     return readable(shown).rpartition("\n")[2].strip()[-limits.PROMPT_CHARS :]

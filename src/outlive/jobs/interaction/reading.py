@@ -46,7 +46,7 @@ def of(
         lost = job_answer.losses(inspection, output)
         advised = job_answer.advice(ctx, inspection, job, output, reading.asks, reading.stopped)
         unread = shown_output.not_utf_8(ctx, output)
-        previous = job_answer.previous(ctx, inspection, output)
+        previous = job_answer.previous(ctx.caller, inspection, output)
     reported = job_answer.reported(inspection)
     left = job_answer.living(inspection, job) if state.finished else None
     found = [

@@ -5,7 +5,7 @@ from __future__ import annotations
 from outlive import limits
 from outlive.answers.output import Shown
 from outlive.jobs import known_to_session
-from outlive.jobs.context import Context
+from outlive.jobs.context import Context, Principal
 from outlive.jobs.interaction import screen
 from outlive.render import ends, window
 from outlive.render.encoded import not_text
@@ -26,6 +26,9 @@ def new_output(inspection: Inspection, job: JobDir, output: Output, since: int, 
     if inspection.state.terminal and not view.raw:
         shown = screen.instead_of_output(inspection, job, output, since, view.max_bytes)
     state = inspection.state
+    # What a program prints that answers what was typed was asked for, all of it
+    takes_input = inspection.definition.pty or inspection.definition.stdin == "open"
+    view.goes_on = not (state.finished or takes_input)
     return shown or window.show(
         job,
         output,
@@ -53,13 +56,13 @@ def snippet(inspection: Inspection, output: Output) -> str:
     return ends.snippet(output)
 
 
-def telling_line(ctx: Context, inspection: Inspection, output: Output) -> str | None:
+def telling_line(caller: Principal, inspection: Inspection, output: Output) -> str | None:
     """Return the line that says why, of a command that exited with another code than 0; of others the last line that is
     not blank. None if there is none."""
     if inspection.state.exit_code:
         from outlive.render.failures import telling  # late: 3 ms of each answer with output, for failures alone
 
-        return telling.line(output, ctx.config.get("output", "problem_matcher") or ())
+        return telling.line(output, caller.config.get("output", "problem_matcher") or ())
     return ends.last_line(output)
 
 

@@ -47,7 +47,7 @@ def ask(ctx: Context, plan: Plan, job: JobDir, holder: int, deadline: float | No
     """
     try:
         if ctx.later is not None:  # a server goes on with it when this call has been answered
-            mine = lookup.open_known(ctx, job.job_id)
+            mine = lookup.open_known(ctx.caller, job.job_id)
             ctx.later(partial(_hold, ctx, plan, mine, holder))
             holder = -1
         given = _answer(job, deadline)
@@ -148,7 +148,7 @@ def withdraw(ctx: Context, job: JobDir) -> Inspection:
     """Withdraw a pending job. If it was approved at the same moment, wait until it has started and
     return that. Errors: invalid_state, io_error."""
     try:
-        given, _ = approval.answer(job, approval.WITHDRAWN, by=ownership.actor(ctx, job.read_meta()))
+        given, _ = approval.answer(job, approval.WITHDRAWN, by=ownership.actor(ctx.caller, job.read_meta()))
     except OSError as error:
         raise from_os(f"withdrawing job {job.job_id}", error, on="store") from error
     inspection = _settled(ctx, job)

@@ -11,14 +11,14 @@ from outlive.core.records import Definition, Sandbox
 from outlive.errors import OutliveError
 from outlive.hosts import engines
 from outlive.hosts.engines import Host
-from outlive.jobs.context import Context
+from outlive.jobs.context import Principal
 from outlive.sandbox import access, bubblewrap, gitconfig, modes, visible_paths
 from outlive.system import own_programs
 
 _XDG = ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME")
 
 
-def of_call(ctx: Context, host: Host | None, cwd: str, args: dict[str, Any]) -> Sandbox | None:
+def of_call(caller: Principal, host: Host | None, cwd: str, args: dict[str, Any]) -> Sandbox | None:
     """Return the sandbox of a job that this call defines, as it is stored; None for a job without.
 
     Where a host does not share our files, this is the sandbox of the job's notification commands,
@@ -26,11 +26,11 @@ def of_call(ctx: Context, host: Host | None, cwd: str, args: dict[str, Any]) -> 
     invalid_argument, sandbox_unavailable.
     """
     elevated = bool(args.get("elevated"))
-    asked = granted(ctx, host, args.get("sandbox"), args.get("network"), args.get("git"), elevated=elevated)
+    asked = granted(caller, host, args.get("sandbox"), args.get("network"), args.get("git"), elevated=elevated)
     if asked.mode == modes.OFF:
         return None
     is_apart = host is not None and host.engine.mirrors
-    sandbox = gitconfig.noted(resolved(ctx, asked, needed=not is_apart), ctx.env)
+    sandbox = gitconfig.noted(resolved(caller, asked, needed=not is_apart), caller.env)
     if is_apart:
         return sandbox
     access.require_visible(sandbox, cwd, "cwd")
@@ -38,7 +38,7 @@ def of_call(ctx: Context, host: Host | None, cwd: str, args: dict[str, Any]) -> 
 
 
 def granted(
-    ctx: Context,
+    caller: Principal,
     host: Host | None,
     mode: str | None,
     network: str | None = None,
@@ -47,19 +47,19 @@ def granted(
     elevated: bool = False,
 ) -> modes.Granted:
     """Return the sandbox of a call that asks for this on a host. Errors: denied, invalid_argument."""
-    return modes.granted(bounds(ctx, None if host is None else host.name), mode, network, git, elevated=elevated)
+    return modes.granted(bounds(caller, None if host is None else host.name), mode, network, git, elevated=elevated)
 
 
-def bounds(ctx: Context, host: str | None = None) -> modes.Bounds:
+def bounds(caller: Principal, host: str | None = None) -> modes.Bounds:
     """Return the default and the ceiling of this caller on a host (None: this machine): the
     stricter of the configuration's and its own."""
-    return modes.bounds(ctx.config.sandbox_of(host), ctx.ceiling)
+    return modes.bounds(caller.config.sandbox_of(host), caller.ceiling)
 
 
-def resolved(ctx: Context, asked: modes.Granted, *, needed: bool = True) -> Sandbox:
+def resolved(caller: Principal, asked: modes.Granted, *, needed: bool = True) -> Sandbox:
     """Return the sandbox as it is stored. Unless it is `needed`, it may have no bwrap: nothing can
     run in it then. Errors: sandbox_unavailable."""
-    settings = ctx.config.sandbox_of(None)
+    settings = caller.config.sandbox_of(None)
     try:
         bwrap = bubblewrap.find(settings["bwrap"])
     except OutliveError:
@@ -69,17 +69,17 @@ def resolved(ctx: Context, asked: modes.Granted, *, needed: bool = True) -> Sand
     sandbox = access.resolved(
         granted=asked,
         settings=settings,
-        environment=ctx.env,
-        workspace=(ctx.rights.workdir if ctx.rights else None) or ctx.cwd,
-        homes=_homes(ctx),
-        ours=access.Ours(_secret(ctx), bubblewrap.installed(), bwrap),
+        environment=caller.env,
+        workspace=(caller.rights.workdir if caller.rights else None) or caller.cwd,
+        homes=_homes(caller),
+        ours=access.Ours(_secret(caller), bubblewrap.installed(), bwrap),
     )
     own_programs.know(sandbox.roots)
     return sandbox
 
 
-def _homes(ctx: Context) -> list[str]:
-    homes = [ctx.env.get("HOME"), os.path.expanduser("~")]
+def _homes(caller: Principal) -> list[str]:
+    homes = [caller.env.get("HOME"), os.path.expanduser("~")]
     try:
         homes.append(pwd.getpwuid(os.geteuid()).pw_dir)
     except KeyError:  # a user that the system does not list, as in some containers
@@ -89,25 +89,25 @@ def _homes(ctx: Context) -> list[str]:
     ]
 
 
-def _secret(ctx: Context) -> list[str]:
+def _secret(caller: Principal) -> list[str]:
     """Return what is ours, by each way to name it. A server takes what it keeps from its own environment."""
-    ours = [ctx.store.path, *([ctx.config.path] if ctx.config.path else [])]
-    for env in (ctx.env, os.environ):
+    ours = [caller.store.path, *([caller.config.path] if caller.config.path else [])]
+    for env in (caller.env, os.environ):
         ours += [env.get("OUTLIVE_ROOT", ""), env.get("OUTLIVE_CONFIG", "")]
         ours += [os.path.dirname(default_path(env)), state_directory(env)]
         ours += [os.path.join(env[name], "outlive") for name in _XDG if env.get(name)]
     return [path for path in dict.fromkeys(ours) if os.path.isabs(path) and path.strip("/")]
 
 
-def require(ctx: Context, definition: Definition, doing: str) -> None:
+def require(caller: Principal, definition: Definition, doing: str) -> None:
     """Refuse what would let this caller do more than its own ceiling by way of a stored job.
 
     Errors: denied.
     """
     sandbox = definition.sandbox
-    if not (ctx.config.uses("sandbox") or ctx.ceiling or sandbox):
+    if not (caller.config.uses("sandbox") or caller.ceiling or sandbox):
         return
-    limit = bounds(ctx, definition.host)
+    limit = bounds(caller, definition.host)
     if limit.most_mode == modes.OFF:
         return
     if not modes.within(sandbox, limit):
@@ -124,7 +124,7 @@ def require(ctx: Context, definition: Definition, doing: str) -> None:
         )
     assert sandbox is not None
     same = modes.Granted(sandbox.mode, sandbox.network, sandbox.git)
-    own = resolved(ctx, same, needed=not is_apart(ctx, definition))
+    own = resolved(caller, same, needed=not is_apart(caller, definition))
     foreign = [path for path in sandbox.roots if not visible_paths.is_in(path, own.roots)]
     if foreign and sandbox.mode == "workspace-write":
         raise OutliveError(
@@ -134,18 +134,18 @@ def require(ctx: Context, definition: Definition, doing: str) -> None:
         )
 
 
-def is_apart(ctx: Context, definition: Definition) -> bool:
+def is_apart(caller: Principal, definition: Definition) -> bool:
     """Return whether a job runs on a host that does not share our files."""
     if definition.host is None:
         return False
-    return engines.host_of(ctx.config, definition.host).engine.mirrors
+    return engines.host_of(caller.config, definition.host).engine.mirrors
 
 
-def require_usable(ctx: Context, definition: Definition) -> None:
+def require_usable(caller: Principal, definition: Definition) -> None:
     """Errors: sandbox_unavailable if the job's bwrap is gone, invalid_argument if its directory is
     not visible to it."""
     sandbox = definition.sandbox
-    if sandbox is None or is_apart(ctx, definition):
+    if sandbox is None or is_apart(caller, definition):
         return
     if not bubblewrap.may_run(sandbox.bwrap):
         raise bubblewrap.unavailable(f"{sandbox.bwrap} is gone, or a job could write it", bubblewrap.INSTALL)

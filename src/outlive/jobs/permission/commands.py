@@ -20,7 +20,7 @@ from outlive.core.records import Approval, Definition, GivenInput, Notification
 from outlive.core.units import duration_ms, timestamp
 from outlive.errors import OutliveError
 from outlive.jobs import auditing
-from outlive.jobs.context import Context
+from outlive.jobs.context import Context, Principal
 from outlive.jobs.definition import Plan
 from outlive.jobs.permission import boundary, files
 from outlive.jobs.permission.facts import decides, digest
@@ -49,12 +49,12 @@ def policy_of(config: Config) -> Policy | None:
     return Policy(config.get("policy", "default"), ask_timeout_ms, config.get("policy", "rule") or ())
 
 
-def strictest_of(ctx: Context, policy: Policy, definition: Definition, overrides: Mapping[str, str]) -> Decision:
+def strictest_of(caller: Principal, policy: Policy, definition: Definition, overrides: Mapping[str, str]) -> Decision:
     """Return the strictest decision about the commands of a job. `overrides`: the variables that its call sets."""
-    place = _place(ctx, definition, overrides)
+    place = _place(caller, definition, overrides)
     whole = definition.script is None
     decisions = decide.decided(policy, definition.command, definition.shell, place, whole=whole)
-    decisions += _of_sinks(ctx, policy, definition, sink_commands(definition.notification))
+    decisions += _of_sinks(caller, policy, definition, sink_commands(definition.notification))
     return decide.strictest(decisions)
 
 
@@ -65,9 +65,9 @@ def require(ctx: Context, plan: Plan, *, ask: bool) -> None:
         policy = policy_of(ctx.config)
         assert policy is not None
         if ask:
-            plan.definition = _bound(ctx, plan.definition)
-        decision = strictest_of(ctx, policy, plan.definition, plan.overrides)
-        ctx.decision = {"decision": decision.decision, "rule": decision.rule}
+            plan.definition = _bound(ctx.caller, plan.definition)
+        decision = strictest_of(ctx.caller, policy, plan.definition, plan.overrides)
+        ctx.decision = decision
         _unless_denied(policy, [decision])
     except OutliveError:
         auditing.note_start(ctx, "denied", plan)
@@ -78,14 +78,14 @@ def require(ctx: Context, plan: Plan, *, ask: bool) -> None:
     key = always.key_of(directory, plan.definition, plan.overrides, plan.stdin_data)
     if not always.has(directory, key):
         _take_room(plan)
-        request = _asked(decision, key, policy.ask_timeout_ms, plan, _files(ctx, plan))
+        request = _asked(decision, key, policy.ask_timeout_ms, plan, _files(ctx.caller, plan))
         auditing.note_start(ctx, "ask", plan)
         plan.definition = Definition.replace(plan.definition, approval=request)
 
 
-def _bound(ctx: Context, definition: Definition) -> Definition:
+def _bound(caller: Principal, definition: Definition) -> Definition:
     """Return the definition of a job that starts in exactly the directory that its `cwd` leads to now. Errors: denied."""
-    if boundary.is_apart(ctx, definition):
+    if boundary.is_apart(caller, definition):
         return Definition.replace(definition, cwd_id=None)
     cwd = os.path.realpath(definition.cwd)
     try:
@@ -127,14 +127,14 @@ def _asked(
     )
 
 
-def _files(ctx: Context, plan: Plan) -> dict[str, list[int]] | None:
+def _files(caller: Principal, plan: Plan) -> dict[str, list[int]] | None:
     """Return the files that the command of a job runs; None if there are none, or the job runs where they cannot be seen."""
     definition = plan.definition
     if definition.cwd_id is None:
         return None
     command = definition.command if plan.script is None else [os.fsdecode(plan.script)]
     called = {name: value for name, value in plan.overrides.items() if name not in definition.mask}
-    return files.stamps(command, definition.shell or (), definition.cwd, {**ctx.env, **called}, called) or None
+    return files.stamps(command, definition.shell or (), definition.cwd, {**caller.env, **called}, called) or None
 
 
 def _take_room(plan: Plan) -> None:
@@ -151,13 +151,13 @@ def _take_room(plan: Plan) -> None:
     )
 
 
-def check_sinks(ctx: Context, definition: Definition, notification: Notification) -> None:
+def check_sinks(caller: Principal, definition: Definition, notification: Notification) -> None:
     """Raise denied unless every command that `notification` adds to a job's is allowed."""
-    policy = policy_of(ctx.config)
+    policy = policy_of(caller.config)
     assert policy is not None
     before = sink_commands(definition.notification)
     added = [command for command in sink_commands(notification) if command not in before]
-    decisions = _of_sinks(ctx, policy, definition, added)
+    decisions = _of_sinks(caller, policy, definition, added)
     if decisions and _unless_denied(policy, decisions).decision == ASK:
         raise denied(
             decide.strictest(decisions),
@@ -172,21 +172,21 @@ def sink_commands(notification: Notification) -> list[str]:
     return list(dict.fromkeys(command for command in named if command))
 
 
-def _place(ctx: Context, definition: Definition, overrides: Mapping[str, str]) -> Place:
+def _place(caller: Principal, definition: Definition, overrides: Mapping[str, str]) -> Place:
     """Return where the commands of a job run. `overrides`: the variables that its call sets."""
     sandbox = definition.sandbox
     return Place(
         os.path.realpath(definition.cwd) if definition.cwd_id is None else definition.cwd,
-        path=overrides.get("PATH") or ctx.env.get("PATH") or os.defpath,
+        path=overrides.get("PATH") or caller.env.get("PATH") or os.defpath,
         sandbox=sandbox.mode if sandbox else "off",
         git=sandbox.git if sandbox else "write",
         variables=[*overrides],
     )
 
 
-def _of_sinks(ctx: Context, policy: Policy, definition: Definition, commands: list[str]) -> list[Decision]:
-    place = _place(ctx, definition, {})
-    shell = list(definition.shell or ctx.shell)
+def _of_sinks(caller: Principal, policy: Policy, definition: Definition, commands: list[str]) -> list[Decision]:
+    place = _place(caller, definition, {})
+    shell = list(definition.shell or caller.shell)
     return [one for command in commands for one in decide.decided(policy, [command], shell, place)]
 
 

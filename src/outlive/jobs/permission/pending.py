@@ -48,7 +48,7 @@ def start(ctx: Context, job: JobDir, plan: Plan | None = None) -> socket.socket 
             return None
         changed = _moved(job.read_meta())
         if changed is None:
-            plan = plan or making.plan_of_created(ctx, job)
+            plan = plan or making.plan_of_created(ctx.caller, job)
             changed = _changed(plan)
         if plan is None or changed is not None:
             locks.close()

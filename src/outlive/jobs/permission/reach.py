@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from outlive.core.records import Definition, Sandbox
 from outlive.errors import OutliveError
 from outlive.jobs.conditions.parse import EXTERNAL, Condition
-from outlive.jobs.context import Context
+from outlive.jobs.context import Principal
 from outlive.jobs.permission import boundary
 from outlive.sandbox import access, modes
 
@@ -47,16 +47,18 @@ class Reach:
         return True
 
 
-def of(ctx: Context, conditions: Iterable[Condition]) -> Reach | None:
+def of(caller: Principal, conditions: Iterable[Condition]) -> Reach | None:
     """Return what a caller over MCP may have looked at for it by these conditions; None where nothing
     limits it. Errors: sandbox_unavailable."""
-    is_external = ctx.face == "mcp" and any(one.name in EXTERNAL for one in conditions)
-    if not is_external or not (ctx.config.uses("sandbox") or ctx.ceiling):
+    is_external = caller.face == "mcp" and any(one.name in EXTERNAL for one in conditions)
+    if not is_external or not (caller.config.uses("sandbox") or caller.ceiling):
         return None
-    limit = boundary.bounds(ctx)
+    limit = boundary.bounds(caller)
     if limit.most_mode == modes.OFF:
         return None
-    sandbox = boundary.resolved(ctx, modes.Granted(limit.most_mode, limit.most_network, limit.most_git), needed=False)
+    sandbox = boundary.resolved(
+        caller, modes.Granted(limit.most_mode, limit.most_network, limit.most_git), needed=False
+    )
     return Reach(sandbox, network=limit.most_network == "open")
 
 

@@ -7,7 +7,7 @@ from contextlib import ExitStack
 
 from outlive.core.records import Definition, Identity, Notification
 from outlive.errors import from_os
-from outlive.jobs.context import Context
+from outlive.jobs.context import Principal
 from outlive.jobs.definition import masked_lines
 from outlive.jobs.permission import boundary
 from outlive.store.inspection import adoptions, unseen_end
@@ -18,7 +18,7 @@ from outlive.supervisor.request import Request
 from outlive.system import fault_points, fds, own_programs, process, tree
 
 
-def adopt(ctx: Context, job: JobDir, inspection: Inspection, *, asked: bool = False) -> None:
+def adopt(caller: Principal, job: JobDir, inspection: Inspection, *, asked: bool = False) -> None:
     """Start a supervisor that goes on with the job, or only tells its sinks of an end that no
     process saw. The job is given up instead if too many supervisors in a row died of that, unless
     the caller `asked` for one."""
@@ -36,7 +36,7 @@ def adopt(ctx: Context, job: JobDir, inspection: Inspection, *, asked: bool = Fa
             return
         adoptions.record(job, before + 1)
         try:
-            _give_to_adopter(ctx, job, inspection, locks, bare=before >= adoptions.MOST)
+            _give_to_adopter(caller, job, inspection, locks, bare=before >= adoptions.MOST)
         except OSError:  # none was started, for want of processes or memory
             adoptions.record(job, before)
             raise
@@ -46,7 +46,7 @@ def adopt(ctx: Context, job: JobDir, inspection: Inspection, *, asked: bool = Fa
         locks.close()
 
 
-def _give_to_adopter(ctx: Context, job: JobDir, inspection: Inspection, locks: Locks, *, bare: bool) -> None:
+def _give_to_adopter(caller: Principal, job: JobDir, inspection: Inspection, locks: Locks, *, bare: bool) -> None:
     """Hand the job to a new supervisor. `bare`: without what is to be reported of it and when it
     is to end, which may have ended the ones before. Errors: OSError."""
     command = inspection.state.identity
@@ -59,12 +59,12 @@ def _give_to_adopter(ctx: Context, job: JobDir, inspection: Inspection, locks: L
         )
     request = Request(
         mode="adopt",
-        root=ctx.store.path,
+        root=caller.store.path,
         job_id=job.job_id,
         definition=definition,
         command=command,
-        environment=boundary.inherited(inspection.definition, ctx.env),
-        **ctx.config.for_request(ctx.env, own_programs.shell(definition.shell or ctx.shell, ctx.env)),
+        environment=boundary.inherited(inspection.definition, caller.env),
+        **caller.config.for_request(caller.env, own_programs.shell(definition.shell or caller.shell, caller.env)),
         masked=_masked(inspection, command),
     )
     with ExitStack() as stack:
@@ -80,7 +80,7 @@ def _give_to_adopter(ctx: Context, job: JobDir, inspection: Inspection, locks: L
         files = {"request": memory, "lock0": locks.fds[0], "lock1": locks.fds[1], "waiter": there.fileno(), **held}
         # No process waits for it: the message itself holds the locks from here on, so the next
         # reader sees them held
-        ctx.launcher.send(files)
+        caller.launcher.send(files)
         fault_points.at("adopt_sent")
 
 

@@ -15,7 +15,7 @@ from outlive.answers.starting import Started
 from outlive.core.started import started_at
 from outlive.core.units import timestamp
 from outlive.jobs import job_answer, known_to_session
-from outlive.jobs.context import Context
+from outlive.jobs.context import Context, Principal
 from outlive.jobs.diagnosis import use
 from outlive.jobs.interaction import shown_output
 from outlive.render import view, window
@@ -53,7 +53,7 @@ def made(
     # Of a job that runs a brief answer does not show it
     others = None if ctx.detail == "brief" and not inspection.state.finished else job_answer.living(inspection, job)
     with Output(job) as output:
-        budget = None if max_bytes else _budget(ctx)
+        budget = None if max_bytes else _budget(ctx.caller)
         room = max_bytes or budget or limits.SHOWN_BYTES
         if shown_output.takes_long(inspection, output, 0, room):
             checkpoint()
@@ -67,7 +67,7 @@ def made(
         described = job_answer.describe(inspection, job, output, asks)
         advised = job_answer.advice(ctx, inspection, job, output, asks, described.stopped)
         unread = shown_output.not_utf_8(ctx, output)
-        previous = job_answer.previous(ctx, inspection, output)
+        previous = job_answer.previous(ctx.caller, inspection, output)
     reported = job_answer.reported(inspection)
     if ctx.client is not None:
         known_to_session.mark_seen(ctx, job, shown.next_seq, asks=asks.waiting_for_input)
@@ -105,11 +105,11 @@ def made(
     )
 
 
-def _budget(ctx: Context) -> int | None:
+def _budget(caller: Principal) -> int | None:
     """Return the most bytes that an answer shows, the snapshot included; None where each view has
     a bound of its own."""
-    most: int | None = ctx.config.get("exec", "max_output_bytes")
-    return limits.MCP_SHOWN_BYTES if most is None and ctx.face == "mcp" else most
+    most: int | None = caller.config.get("exec", "max_output_bytes")
+    return limits.MCP_SHOWN_BYTES if most is None and caller.face == "mcp" else most
 
 
 # What shells say of a command that was written for another one

@@ -14,7 +14,7 @@ from outlive import limits
 from outlive.core.records import Definition
 from outlive.errors import OutliveError, from_os
 from outlive.jobs import adoption, lookup, ownership
-from outlive.jobs.context import Context
+from outlive.jobs.context import Context, Principal
 from outlive.store.inspection import engine_record
 from outlive.store.inspection.inspect import Inspection
 from outlive.store.job_dir import JobDir
@@ -46,14 +46,14 @@ def _goes_on(job: JobDir, inspection: Inspection) -> bool:
     return handed_over or inspection.definition.approval is not None
 
 
-def lock(ctx: Context) -> int:
+def lock(caller: Principal) -> int:
     """Take the lock around the starts of jobs with a key, so that two clients that start one at the same moment get one
     job. Return the open file that holds it. Errors: io_error, also if another process does not release it in time."""
     until = time.monotonic() + limits.CONTROL_S
     fd = -1
     try:
         flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
-        fd = os.open(".dedupe.lock", flags, 0o600, dir_fd=ctx.store.fd)
+        fd = os.open(".dedupe.lock", flags, 0o600, dir_fd=caller.store.fd)
         while True:
             try:
                 fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -66,16 +66,16 @@ def lock(ctx: Context) -> int:
         if fd >= 0:
             os.close(fd)
         if isinstance(error, OSError):
-            raise from_os(f"locking {ctx.store.path}/.dedupe.lock", error, on="store") from error
+            raise from_os(f"locking {caller.store.path}/.dedupe.lock", error, on="store") from error
         raise
 
 
 def running(ctx: Context, wanted: Definition) -> str | None:
     """Return the id of the job with the same key, owner, host and directory that goes on; None if there
     is none."""
-    for job_id in lookup.live_ids(ctx):
+    for job_id in lookup.live_ids(ctx.caller):
         try:
-            with lookup.open_known(ctx, job_id) as job:
+            with lookup.open_known(ctx.caller, job_id) as job:
                 other = job.read_meta()
                 if not _is_same(ctx, other, wanted) or not _is_in(job, other, wanted.cwd):
                     continue

@@ -18,7 +18,7 @@ from outlive.errors import OutliveError, from_os
 from outlive.hosts import engines
 from outlive.jobs import auditing, lookup
 from outlive.jobs import definition as definition_module
-from outlive.jobs.context import Context
+from outlive.jobs.context import Context, Principal
 from outlive.jobs.control_client import received, refused
 from outlive.jobs.definition import Plan, masked_lines
 from outlive.jobs.permission import boundary
@@ -72,7 +72,7 @@ def make(ctx: Context, plan: Plan, *, live: bool) -> NewJob:
         if ctx.inbox is not None:
             watched = bool(plan.definition.notification.every_watch)
             ctx.inbox.add(plan.definition.job_id, watched=watched)
-            lookup.remember(ctx, plan.definition.job_id, plan.definition)
+            lookup.remember(ctx.caller, plan.definition.job_id, plan.definition)
         fault_points.at("make_live")
         new.publish()
     except OSError as error:
@@ -106,7 +106,7 @@ def begin(
             return None
         auditing.note_start(ctx, doing, plan)
         host = engines.host_of(ctx.config, definition.host)
-        return host.engine.submit(ctx, host, job, plan, locks)
+        return host.engine.submit(ctx.caller, host, job, plan, locks)
     inherited = boundary.inherited(definition, ctx.env)
     request = Request(
         root=ctx.store.path,
@@ -118,7 +118,7 @@ def begin(
         umask=process.umask(),
         awaited=awaited,
         created=created,
-        shell_path=_shell_path(ctx, plan),
+        shell_path=_shell_path(ctx.caller, plan),
         **ctx.config.for_request(ctx.env, own_programs.shell(definition.shell or ctx.shell, ctx.env))
         | {"audit": auditing.note_start(ctx, doing, plan)},
     )
@@ -128,7 +128,7 @@ def begin(
         if definition.systemd_scope or definition.resources is not None:
             from outlive.jobs.starting import scope as scope_module  # late: 2 ms of a start, and few jobs get a scope
 
-            scope = scope_module.entered(ctx, definition)
+            scope = scope_module.entered(ctx.caller, definition)
         here, there = fds.pair()
         memory = request.to_file()
         sent = {"request": memory, "lock0": locks.fds[0], "lock1": locks.fds[1], "waiter": there.fileno()}
@@ -155,12 +155,12 @@ def begin(
     return here
 
 
-def _shell_path(ctx: Context, plan: Plan) -> str:
+def _shell_path(caller: Principal, plan: Plan) -> str:
     """Return the path of a job's shell, which is not the job's own program: it is none that an earlier
     job in a sandbox wrote. "" for a job without a shell, and in a sandbox."""
     if not plan.definition.shell or plan.definition.sandbox is not None:
         return ""
-    path = own_programs.shell(plan.definition.shell, {**ctx.env, **plan.overrides})[0]
+    path = own_programs.shell(plan.definition.shell, {**caller.env, **plan.overrides})[0]
     return path if "/" in path else ""
 
 
@@ -224,12 +224,12 @@ def _goes_on(job: JobDir, deadline: float) -> bool:
         return False
 
 
-def plan_of_created(ctx: Context, job: JobDir) -> Plan:
+def plan_of_created(caller: Principal, job: JobDir) -> Plan:
     """Return the plan of a job that is started later than it was made, with the variables and the
     input that are on disk. Errors: invalid_argument, io_error."""
     definition = job.read_meta()
-    host = definition_module.host_of(ctx, definition.host or LOCAL)
-    definition_module.directory_on(ctx, host, definition.cwd)
+    host = definition_module.host_of(caller, definition.host or LOCAL)
+    definition_module.directory_on(caller, host, definition.cwd)
     check = definition_module.reading_in(definition.sandbox)
     overrides = {**read_env_files(definition.env_files, check), **definition.env}
     stdin_fd = None if definition.stdin_path is None else definition_module.open_stdin(definition.stdin_path, check)

@@ -7,32 +7,32 @@ import time
 from outlive import limits
 from outlive.core.records import Definition
 from outlive.errors import OutliveError, argument
-from outlive.jobs.context import Context
+from outlive.jobs.context import Principal
 from outlive.launch.systemd_scope import Launcher
 from outlive.system import job_group
 from outlive.system.waiting import pause
 
 
-def entered(ctx: Context, definition: Definition) -> Launcher | None:
+def entered(caller: Principal, definition: Definition) -> Launcher | None:
     """Return a launcher in a scope of the job's own, which is a control group that systemd delegates; None where it needs
     none, or where none can be had for its limits: the answer then says what is not limited. Errors: launch_failed; then
     nothing was started."""
     if definition.systemd_scope:
-        return _entered(ctx, definition.job_id)
+        return _entered(caller, definition.job_id)
     asked = {} if definition.resources is None else definition.resources.to_dict()
     if definition.host is not None or not job_group.needs_scope(asked):
         return None
     try:
-        return _entered(ctx, definition.job_id)
+        return _entered(caller, definition.job_id)
     except OutliveError:
         return None
 
 
-def _entered(ctx: Context, job_id: str) -> Launcher:
+def _entered(caller: Principal, job_id: str) -> Launcher:
     launcher: Launcher | None = None
     deadline = time.monotonic() + limits.LAUNCH_S
     try:
-        launcher = Launcher(job_id, ctx.env)
+        launcher = Launcher(job_id, caller.env)
         while not launcher.is_there():
             if time.monotonic() >= deadline:
                 raise OSError(f"systemd-run made no scope within {limits.LAUNCH_S:.0f} s")
@@ -41,13 +41,13 @@ def _entered(ctx: Context, job_id: str) -> Launcher:
         if launcher is not None:
             launcher.give_up()
         if isinstance(error, OSError):
-            raise OutliveError("launch_failed", f"{error}; nothing was run", hint=_without_scope(ctx)) from error
+            raise OutliveError("launch_failed", f"{error}; nothing was run", hint=_without_scope(caller)) from error
         raise
     return launcher
 
 
-def _without_scope(ctx: Context) -> str:
-    flag = f"{argument('no_systemd_scope')}, or " if ctx.face == "cli" else ""
+def _without_scope(caller: Principal) -> str:
+    flag = f"{argument('no_systemd_scope')}, or " if caller.face == "cli" else ""
     return (
         "A scope needs a systemd that can be reached (`systemctl status`, for a user `systemctl --user status`); "
         f"`outlive doctor` tells. Without one: {flag}systemd_scope = false in [exec] of the configuration."

@@ -107,7 +107,7 @@ class StartCall:
                 raise
             with _named(plan.definition.job_id):
                 adoption.require_in_place(new.dir)
-                job_dir = lookup.open_known(ctx, plan.definition.job_id)
+                job_dir = lookup.open_known(ctx.caller, plan.definition.job_id)
         with job_dir as job:
             return self.answer(ctx, job, sock, hint=plan.hint)
 
@@ -124,7 +124,7 @@ class StartCall:
         if ctx.asks is not None and ctx.asks(plan.definition):
             self.until, self.deadline = None, time.monotonic()  # its answer waits for nothing
         try:
-            waiting = lookup.open_known(ctx, plan.definition.job_id)
+            waiting = lookup.open_known(ctx.caller, plan.definition.job_id)
         except BaseException:
             plan.close()
             if holder >= 0:

@@ -116,7 +116,9 @@ def masked_answer(answer: Mapping[str, object], masker: Masker | None) -> dict[s
             shown[name] = masker.text(str(value), keep_lines=True)
         else:
             shown[name] = masker.value(value)
-    return {**shown, COUNT: len(masker.met)} if masker.met else shown
+    if masker.met:
+        shown[COUNT] = len(masker.met)
+    return shown
 
 
 def _jobs_in(value: object) -> Iterator[str]:

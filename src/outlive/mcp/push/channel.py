@@ -13,7 +13,7 @@ from mcp.server.session import ServerSession
 from outlive import limits
 from outlive.core.ids import short_id
 from outlive.core.members import entries_of, text_of
-from outlive.core.records import FINISHED
+from outlive.core.records import FINISHED, READ
 from outlive.errors import OutliveError
 from outlive.jobs import known_to_session, lookup, ownership
 from outlive.mcp import threads
@@ -98,7 +98,10 @@ class Channel:
             # task
             await anyio.sleep(_CHANNEL_EVERY_S)
             asked = (
-                (status.get("ended_by") is not None and status["ended_by"] == ownership.actor(ctx, job.read_meta()))
+                (
+                    status.get("ended_by") is not None
+                    and status["ended_by"] == ownership.actor(ctx.caller, job.read_meta())
+                )
                 or status.get("reason") == "signal"
                 or status.get("state") == REMOVED
             )
@@ -124,8 +127,7 @@ class Channel:
 
     async def _tell_hits(self, caller: Caller, status: Answer, job: JobDir, followed: _Followed) -> None:
         """Send one message for all watch hits since the last look, except lines that the client has read itself."""
-        ctx = self._calls.observer(caller)
-        ctx.client = caller.client
+        ctx = self._calls.context(caller, READ, "this")
         fresh, followed.offset = history.read(job, offset=followed.offset)
         unread = known_to_session.seen(ctx, job)
         hits = [event for event in fresh if event["type"] == history.WATCH_HIT and event["seq"] >= unread]

@@ -161,7 +161,7 @@ async def ask(ctx: Request, call: Context, definition: Definition, form: types.E
     """Show the form while the job waits, and write the user's answer down. A client that cannot be asked leaves the
     question to a person at a terminal."""
     try:
-        job = lookup.open_known(call, definition.job_id)
+        job = lookup.open_known(call.caller, definition.job_id)
     except OutliveError:  # removed meanwhile
         return
     with job, anyio.move_on_after(approval.seconds_left(definition)):

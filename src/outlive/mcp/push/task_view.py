@@ -98,7 +98,7 @@ class TaskView:
         try:
             answer = start_answer.made(ctx, inspection, job, began=time.monotonic(), asked=self._show)
             answer.waited_ms = answer.elapsed_ms or 0  # the same at each request
-            answer_shown = envelope.answer("run", answer.to_dict())
+            answer_shown = envelope.full("run", answer)
         except OutliveError as error:
             answer_shown = envelope.failure(error)
         return {"result": self._result(answer_shown, client).model_dump(by_alias=True, mode="json", exclude_none=True)}

@@ -184,8 +184,7 @@ class Tasks:
             await self._subscriptions.listen(ctx, params)
             return
         require(ctx)
-        about = self._context(ctx)
-        about.client = None  # being told of a result is not reading it: no read position moves
+        about = self._context(ctx, reads=False)  # being told of a result is not reading it
         async with AsyncExitStack() as stack:
             jobs, waits = {}, {}
             for task_id in wanted[: limits.TASKS_FOLLOWED]:
@@ -239,9 +238,9 @@ class Tasks:
             _mark_told(self._context(ctx), wait.answer)
         return {**task, "statusMessage": result["content"][0]["text"].partition("\n")[0], "result": result}
 
-    def _context(self, ctx: Request, right: str = READ) -> Context:
+    def _context(self, ctx: Request, right: str = READ, *, reads: bool = True) -> Context:
         try:
-            return self._calls.context(self._caller_of(ctx), right, ctx.method)
+            return self._calls.context(self._caller_of(ctx), right, ctx.method, reads=reads)
         except OutliveError as error:
             denied = error.code == "denied"
             words = f"denied: {error.message}. {error.hint}" if denied else error.message
@@ -292,7 +291,7 @@ def _opened(about: Context, task_id: str) -> JobDir:
     if not is_id(job_id):
         raise _unknown(task_id)
     try:
-        return lookup.open_known(about, job_id)
+        return lookup.open_known(about.caller, job_id)
     except OutliveError as error:
         raise _unknown(task_id) from error
 

@@ -147,7 +147,7 @@ class Session:
         caller = on_stdio(client, os.environ, isolate=self.settings.isolate)
         try:
             with closing(Store.open(self.settings.root, os.environ)) as store:
-                ctx = context.Context(
+                who = context.Principal(
                     store,
                     self.config,
                     face="mcp",
@@ -161,7 +161,8 @@ class Session:
                     launcher=self.launcher,
                     shell_words=partial(shell_of, self.config, os.environ),
                 )
-                if sum(1 for _ in islice(lookup.job_ids(ctx), _FEW_JOBS + 1)) > _FEW_JOBS:
+                ctx = context.Context(who)
+                if sum(1 for _ in islice(lookup.job_ids(ctx.caller), _FEW_JOBS + 1)) > _FEW_JOBS:
                     return True
                 listed: List = verbs.load("list").run(ctx, limit=1)
         except (OSError, OutliveError):  # the SDK's server says which

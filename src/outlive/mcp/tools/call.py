@@ -21,7 +21,7 @@ from outlive.core.records import EXEC as EXEC_RIGHT
 from outlive.core.rights import Rights
 from outlive.errors import OutliveError, from_os, invalid
 from outlive.jobs import adoption, ending, lookup, notices
-from outlive.jobs.context import Context
+from outlive.jobs.context import Context, Principal
 from outlive.jobs.permission import approval
 from outlive.jobs.permission.approval import Given
 from outlive.jobs.starting.answer import Asked
@@ -36,8 +36,7 @@ from outlive.mcp.tools.offer import EXEC, PROCESS, RUN, WAIT_ARGUMENTS, accepted
 from outlive.store.inbox import UNDER_WAY, Inbox
 from outlive.store.root import Store
 from outlive.system.host_process import Host
-from outlive.verbs import meaning
-from outlive.verbs.envelope import answer
+from outlive.verbs import envelope, meaning
 from outlive.verbs.spec import BRIEF, DETAIL, FULL, Verb
 from outlive.verbs.spelling import MCP, spelled
 
@@ -211,7 +210,8 @@ class Calls:
         *,
         handle: bool = False,
     ) -> dict[str, object]:
-        """Return the full envelope of a call. Errors: OutliveError, and any exception of a faulty action."""
+        """Return the full envelope of a call, its members in no order yet. Errors: OutliveError, and any exception of a
+        faulty action."""
         verb, args = self.tools.read(tool, given, handle=handle)
         report: dict[str, int] = {}
         if not around.is_awaited:
@@ -219,15 +219,14 @@ class Calls:
         elif tool != EXEC or not self.tools.exec_alone or handle:
             args, report = clamp(verb, args, partial(self._longest_ms, caller.program))
         env = await self._environment.get() if verb.name in SPAWNING else self._environment.current()
-        ctx = self._context(caller, env, verb.right, shown_as(tool, verb))
-        ctx.verb = verb.name
-        ctx.detail = self.tools.detail(given)
+        who = self._principal(caller, env, verb.right, shown_as(tool, verb))
+        ctx = Context(who, verb.name, detail=self.tools.detail(given))
         args.pop("detail", None)
         if around.start_soon is not None:
             ctx.later = threads.from_thread(partial(around.start_soon, threads.logged, threads.run))
         if around.asks is not None:
             ctx.asks = partial(around.asks, ctx)
-        notices.begin(ctx)
+        notices.begin(ctx.caller)
         around.begun(verb, ctx, args)
         try:
             result = await self._result(verb, ctx, args, self.tools.written(tool, given))
@@ -235,7 +234,7 @@ class Calls:
         except anyio.get_cancelled_exc_class():
             await self._leave(ctx, ends=around.cancelled() and self._ends_cancelled)
             raise
-        return answer(verb.type, ctx.warned({**result.to_dict(), **report}))
+        return envelope.full(verb.type, result, ctx, report=report)
 
     async def go_on(
         self, tool: str, given: Mapping[str, object], caller: Caller, job_id: str, said: Given | None, by: str
@@ -244,18 +243,17 @@ class Calls:
         answer. Errors: OutliveError."""
         verb, args = self.tools.read(tool, given)
         args, report = clamp(verb, args, partial(self._longest_ms, caller.program))
-        ctx = self._context(caller, await self._environment.get(), verb.right, shown_as(tool, verb))
-        ctx.verb, ctx.detail = verb.name, self.tools.detail(given)
+        who = self._principal(caller, await self._environment.get(), verb.right, shown_as(tool, verb))
+        ctx = Context(who, verb.name, detail=self.tools.detail(given))
         call = StartCall.taken_from(args)
         with _worded(verb):
             work = partial(_gone_on, ctx, call, job_id, said, by)
             result = await threads.run(work, cancelled=partial(notices.leave, ctx))
-        return answer(verb.type, {**result.to_dict(), **report})
+        return envelope.full(verb.type, result, report=report)
 
     async def decide(self, caller: Caller, job_id: str, said: Given, by: str) -> None:
         """Take the answer of the client's user about a job that waits for approval. Errors: OutliveError."""
-        ctx = self._context(caller, await self._environment.get(), EXEC_RIGHT, "an approval")
-        ctx.verb = RUN
+        ctx = Context(self._principal(caller, await self._environment.get(), EXEC_RIGHT, "an approval"), RUN)
         await threads.run(partial(_decided, ctx, job_id, said, by))
 
     @property
@@ -271,7 +269,7 @@ class Calls:
             with (
                 anyio.CancelScope(shield=True),
                 suppress(OSError, OutliveError),
-                lookup.open_known(ctx, ctx.job_id) as job,
+                lookup.open_known(ctx.caller, ctx.job_id) as job,
             ):
                 if adoption.inspect_and_adopt(ctx, job).state.state != "created":
                     await threads.run(partial(ending.kill, ctx, job, wait_ms=0))
@@ -333,17 +331,19 @@ class Calls:
         args.pop("detail", None)
         with _worded(verb):
             result: Answer = await threads.run(partial(verb.run, ctx, **args), caller=ctx.owner)
-        return answer(verb.type, result.to_dict())
+        return envelope.sized(envelope.full(verb.type, result), FULL)
 
     def observer(self, caller: Caller) -> Context:
         """Return a context that only reads and moves no read position. Errors: store_unsafe, io_error."""
-        ctx = self.context(caller, READ, "this")
-        ctx.client = None
-        return ctx
+        return self.context(caller, READ, "this", reads=False)
 
-    def context(self, caller: Caller, right: str, doing: str) -> Context:
-        """Return a context in the caller's name. Errors: denied, store_unsafe, io_error."""
-        return self._context(caller, self._environment.current(), right, doing)
+    def context(
+        self, caller: Caller, right: str, doing: str, *, verb: str | None = None, reads: bool = True
+    ) -> Context:
+        """Return a context in the caller's name. `reads` False: no read position moves. Errors: denied, store_unsafe,
+        io_error."""
+        who = self._principal(caller, self._environment.current(), right, doing)
+        return Context(who if reads else who.observing(), verb)
 
     def close(self) -> None:
         self._close_inboxes()
@@ -351,8 +351,8 @@ class Calls:
             self._store.close()
             self._store = None
 
-    def _context(self, caller: Caller, env: dict[str, str], right: str, doing: str) -> Context:
-        """Return a context. No request touches a job without one: this is the one place that checks the rights of a
+    def _principal(self, caller: Caller, env: dict[str, str], right: str, doing: str) -> Principal:
+        """Return who calls. No request touches a job without it: this is the one place that checks the rights of a
         caller."""
         rights = caller.rights.within(self.tools.level)
         rights.require(right, doing)
@@ -368,7 +368,7 @@ class Calls:
                 raise spelled(error, MCP, ()) from error.__cause__
             self._store.secrets_of = self.secrets.find
         directory = rights.workdir or self._directory(env)
-        return Context(
+        return Principal(
             self._store,
             self.config,
             face="mcp",

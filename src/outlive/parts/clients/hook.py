@@ -16,7 +16,7 @@ from outlive.core.ids import short_id
 from outlive.core.members import parse_json, text_of
 from outlive.core.quoted import visible
 from outlive.errors import OutliveError
-from outlive.jobs.context import Context
+from outlive.jobs.context import Context, Principal
 from outlive.jobs.notices import News, of_window
 from outlive.store.root import Store, default_path
 from outlive.verbs.spec import GlobalOptions
@@ -63,7 +63,7 @@ def _answer(host: _Host, event: Mapping[str, object], options: GlobalOptions) ->
         return  # no job was ever started
     settings = config.load(env, options.config)
     with contextlib.closing(Store.open(options.root, env)) as store:
-        ctx = Context(
+        caller = Principal(
             store,
             settings,
             face="cli",
@@ -73,8 +73,8 @@ def _answer(host: _Host, event: Mapping[str, object], options: GlobalOptions) ->
             env=dict(env),
             launcher=LateLauncher(),
             shell_words=shell_words(settings),
-            verb="hook",
         )
+        ctx = Context(caller, "hook")
         here = (env.get(host.directory), event.get("cwd"))
         news = News(ctx, session, of_window(ctx.store, host.client, [one for one in here if isinstance(one, str)]))
         written = not news.notices

@@ -230,6 +230,8 @@ INSTALL = Verb(
     "install",
     "Put outlive into the configuration of an MCP client, or of all.",
     install,
+    group="Set up",
+    store=False,
     args=(
         CLIENT,
         Arg("every", BOOL, "Find the clients on this machine, and ask about each at the terminal.", default=False,
@@ -256,6 +258,8 @@ UNINSTALL = Verb(
     "uninstall",
     "Take outlive out of the configuration of an MCP client, or of all.",
     uninstall,
+    group="Set up",
+    store=False,
     args=(
         CLIENT,
         Arg("every", BOOL, "Out of the file of every client that has it.", default=False, cli="--all"),
@@ -272,6 +276,8 @@ UNINSTALL = Verb(
 HOOK = Verb(
     "hook",
     "Answer a hook of an agent host with what happened to its session's jobs.",
+    group="Tell agents",
+    program="outlive.parts.clients.hook:main",
     args=(
         Arg("host", STR, "The host that calls.", required=True, cli="HOST", choices=("claude-code", "codex", "gemini")),
     ),

@@ -45,6 +45,10 @@ DOCTOR = Verb(
     "doctor",
     "Look for what is wrong here, and say what to do about it.",
     doctor,
+    group="Set up",
+    store=False,
+    configuration=False,
+    long=True,
     result=Examined,
     detail="It answers even where no other verb does: with a broken configuration or an unsafe root. The exit status is 0 "
     "whatever it finds; `healthy` is false if a check failed.",

@@ -72,6 +72,7 @@ TOKEN_ADD = Verb(
     "token add",
     "Make a token for a client of `outlive serve`.",
     token_add,
+    group="Serve",
     args=(
         _NAME,
         Arg(
@@ -104,12 +105,14 @@ TOKEN_LIST = Verb(
     "token list",
     "List the tokens of this root, without their secrets.",
     token_list,
+    group="Serve",
     result=TokenList,
 )
 TOKEN_REVOKE = Verb(
     "token revoke",
     "Revoke a token: servers refuse it from now on.",
     token_revoke,
+    group="Serve",
     args=(_NAME,),
     result=TokenRevoked,
     detail="Running servers refuse the token at once and end its open streams within seconds. Its jobs stay; a new token "
@@ -118,6 +121,8 @@ TOKEN_REVOKE = Verb(
 SERVE = Verb(
     "serve",
     "Serve MCP over HTTP, to clients that have a token.",
+    group="Serve",
+    program="outlive.parts.http.serve:main",
     args=(
         Arg("host", STR, "Address to listen on (default: 127.0.0.1). Any address but this machine's own needs --certfile "
             "or --plaintext.", metavar="ADDRESS"),

@@ -224,8 +224,7 @@ class Api:
     def _person(self, name: str) -> Method:
         async def answer(caller: Caller, given: Mapping[str, object]) -> dict[str, object]:
             self._require_person(caller, "neither approves nor denies")
-            ctx = self._calls.context(caller, EXEC, name)
-            ctx.verb = "ui"
+            ctx = self._calls.context(caller, EXEC, name, verb="ui")
             return await self._calls.answered(name, ctx, given)
 
         return answer

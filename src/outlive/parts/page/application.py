@@ -239,7 +239,7 @@ class Page:
         job_id, stream = ticket.job_id, ticket.stream
         only = {"stdout": 0, "stderr": 1}.get(stream)
         try:
-            job = lookup.open_known(self._api.observer(self._caller_of(ticket.session)), job_id)
+            job = lookup.open_known(self._api.observer(self._caller_of(ticket.session)).caller, job_id)
         except OutliveError as error:  # removed, or the token was revoked
             return PlainTextResponse(error.message, 404)
 

@@ -8,6 +8,8 @@ from outlive.verbs.spec import BOOL, INT, Arg, Verb
 UI = Verb(
     "ui",
     "Show the jobs on a page in the browser: watch, search, type, kill, approve.",
+    group="Read and wait",
+    program="outlive.parts.page.program:main",
     args=(
         Arg("no_open", BOOL, "Open no browser: print one object with the one-time link as `url`.", default=False),
         Arg("port", INT, "Port of this machine's loopback addresses to listen on (default: a free one, new each time).",

@@ -24,7 +24,7 @@ _BEFORE, _AFTER = 2, 6  # lines of context
 MOST_OF_A_KIND = 2
 RARE = 5  # a line that may report a failure counts if there are at most so many of its kind
 _FULL = 0.5  # of the budget
-_LAST_LINES = 15  # of a failed command, where nothing speaks for more
+_LAST_LINES = 15  # of a command that failed or goes on, where nothing speaks for more
 _NUMBERS = b"0123456789abcdefABCDEF"
 SAYS = re.compile(rb"[0-9A-Za-z\x80-\xff]")
 # Times of day, dates, durations, ages and addresses
@@ -140,9 +140,9 @@ class Choice:
             ranked += [(rank, len(numbers), number) for rank, (_, number) in enumerate(sorted(order))]
         return [(rank, number) for rank, _, number in sorted(ranked)]
 
-    def made(self, budget: int, *, failed: bool, whole: bool) -> Made:
-        """Return the lines to show in about `budget` bytes. `failed`: of a command that did. `whole`: the text is all
-        of its output."""
+    def made(self, budget: int, *, few: bool, whole: bool) -> Made:
+        """Return the lines to show in about `budget` bytes. `few`: of lines that are all alike the last ones do. `whole`:
+        the text is all of the output."""
         made = Made(self, budget)
         numbers = range(len(self.lines))
         made.take(numbers, share=_HEAD)
@@ -158,7 +158,7 @@ class Choice:
         last = numbers[-_LAST_LINES:]
         made.take(reversed(numbers if whole or not self._strong else last), saying=True)
         if made.used < budget * _FULL:  # of lines of few kinds, such as rows of a table, more are worth a look
-            made.take(reversed(last if failed else numbers), folded=False)
+            made.take(reversed(last if few else numbers), folded=False)
         return made
 
     def _around(self, number: int) -> list[int]:

@@ -41,8 +41,8 @@ def chosen(source: Source, since: int, stop: int, view: View, *, failed: bool) -
     if room < _FEW_BYTES and not looked.choice.failures:
         return None
     while not looked.endless:
-        made = looked.made(room)
-        if made.used < room // 2 and not failed:
+        made = looked.made(room, few=failed or view.goes_on)
+        if made.used < room // 2 and not (failed or view.goes_on):
             break
         shown = looked.shown(made)
         if shown is None:
@@ -142,8 +142,8 @@ class _Looked:
         choice.elsewhere = between.counts - Counter(choice.kind(number) for number in seen)
         self.count += between.failures - sum(choice.hits[number].strong for number in seen)
 
-    def made(self, room: int) -> Made:
-        return self.choice.made(room, failed=self._failed, whole=self._whole)
+    def made(self, room: int, *, few: bool) -> Made:
+        return self.choice.made(room, few=few, whole=self._whole)
 
     def shown(self, made: Made) -> Shown | None:
         """Return what was chosen; None if that is every line, and only long lines do not fit."""

@@ -66,6 +66,8 @@ class PromptDetector:
         self._on_change = on_change
         self._waiting: InputWait | None = None
         self._input_at = 0.0
+        self._typed_at = 0  # where the output ended at the last input
+        self._answered: int | None = None  # ... that output has followed, of a job without a terminal
         self._wait_s = _INSPECT_EVERY_S[0]
         self._enough_s = _QUIET_S if blocked_reads.supported() else _PROMPT_QUIET_S
         self._still_s = 0.0  # silence of a program that polls before it counts as waiting
@@ -80,6 +82,7 @@ class PromptDetector:
     def input(self) -> None:
         """Take note of input: what was asked is being answered."""
         self._input_at = time.monotonic()
+        self._typed_at = self._pump.end
         self._still_s = 0.0
         self._set(None)
         self._wait_s = _INSPECT_EVERY_S[0]
@@ -88,6 +91,8 @@ class PromptDetector:
 
     def output(self) -> None:
         """Take note of output."""
+        if self._modes() is None:
+            self._answered = self._typed_at
         if self._waiting is not None and self._is_polling:
             self._still_s = min(max(self._still_s, self._enough_s) * _LONGER, _LONGEST_S)
         if self._waiting is not None or self._wait_s > _INSPECT_EVERY_S[0]:
@@ -135,7 +140,8 @@ class PromptDetector:
         if not self._is_waiting(modes):
             return None
         echo, canonical = (modes.echo, modes.canonical) if modes else (None, None)
-        return InputWait(seq=self._pump.end, at=timestamp(), echo=echo, canonical=canonical)
+        answered = self._answered
+        return InputWait(seq=self._pump.end, at=timestamp(), echo=echo, canonical=canonical, answered=answered)
 
     def _is_waiting(self, modes: Modes | None) -> bool:
         if not blocked_reads.supported():
@@ -159,7 +165,8 @@ class PromptDetector:
 
     def _last_line(self) -> bytes:
         """Return the visible text of an unfinished last line, empty if the output ends with a whole line."""
-        text = seen(self._pump.last_bytes(limits.PROMPT_BYTES))
+        new = self._pump.end - (self._answered or 0)
+        text = seen(self._pump.last_bytes(min(new, limits.PROMPT_BYTES)))
         return text.rpartition(b"\n")[2].strip()
 
 

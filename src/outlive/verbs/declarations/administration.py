@@ -16,6 +16,7 @@ HOST_LIST = Verb(
     "host list",
     "List where jobs can run.",
     "outlive.verbs.host:list_hosts",
+    group="Other machines",
     args=(Arg("host", STR, "Check this one: can it be reached, and what is missing.", cli="--check", section="hosts",
         metavar="NAME", mcp_help="check this one"),),
     right=EXEC,

@@ -19,6 +19,9 @@ KILL = Verb(
     "kill",
     "End a job and everything it started.",
     "outlive.verbs.kill:kill",
+    group="End and delete",
+    reports_end=True,
+    long=True,
     args=(
         jobs_of(JOB),
         TAGS,
@@ -36,6 +39,8 @@ CLEAR = Verb(
     "clear",
     "Delete a finished job and its output.",
     "outlive.verbs.clear:clear",
+    group="End and delete",
+    long=True,
     args=(ENDED_JOB_ID,),
     right=CONTROL,
     result=Deleted,
@@ -44,6 +49,8 @@ REMOVE = Verb(
     "remove",
     "End a job if it runs, then delete it and its output.",
     "outlive.verbs.remove:remove",
+    group="End and delete",
+    long=True,
     args=(
         jobs_of(JOB_ID),
         TAGS,
@@ -65,6 +72,8 @@ GC = Verb(
     "gc",
     "Delete jobs that ended long ago.",
     "outlive.verbs.gc:gc",
+    group="End and delete",
+    long=True,
     args=(
         Arg("older_than", STR, f"Delete jobs that ended longer ago than this, such as 7d or 24h (default "
             f"{limits.GC_OLDER_THAN}).", metavar="DURATION", hidden="mcp"),

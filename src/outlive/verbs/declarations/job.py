@@ -8,6 +8,8 @@ STATUS = Verb(
     "status",
     "Show what a job is and how it is doing.",
     "outlive.verbs.status:status",
+    group="Read and wait",
+    reports_end=True,
     args=(JOB,),
     right=READ,
     result=Status,

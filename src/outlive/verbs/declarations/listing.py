@@ -10,6 +10,8 @@ LIST = Verb(
     "list",
     "List jobs: running ones first, then the newest.",
     "outlive.verbs.list:list_jobs",
+    group="Read and wait",
+    follow="outlive.cli.live.jobs:follow",
     args=(
         Arg("state", STR, "Only jobs in this state.", choices=STATES, metavar="STATE", mcp_help=""),
         Arg("failed", BOOL, "Only jobs that did not end well: an exit code other than 0, a signal, a time-out, never started, denied, "
@@ -36,6 +38,7 @@ TAG_SET = Verb(
     "tag set",
     "Replace a job's tags.",
     "outlive.verbs.tag_set:tag_set",
+    group="Label and notify",
     args=(
         JOB,
         Arg(
@@ -56,6 +59,7 @@ NOTIFY_SET = Verb(
     "notify set",
     "Change what is reported of a job and where: its end, and lines of its output.",
     "outlive.verbs.notify_set:notify_set",
+    group="Label and notify",
     args=(
         JOB,
         Arg("command", STR, "Shell command that gets the job.finished event on its stdin.", mcp="notify_command",

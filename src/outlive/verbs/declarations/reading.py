@@ -27,6 +27,7 @@ USAGE = Verb(
     "usage",
     "Show what a job uses: time, memory, processes, output.",
     "outlive.verbs.usage:usage",
+    group="Read and wait",
     args=(JOB,),
     right=READ,
     result=Used,
@@ -37,6 +38,7 @@ POLL = Verb(
     "poll",
     "Read new output since a position, and the state.",
     "outlive.verbs.poll:poll",
+    group="Read and wait",
     args=(
         JOB,
         SINCE_SEQ,
@@ -61,6 +63,9 @@ LOG = Verb(
     "log",
     "Read output by line, by position, or search it.",
     "outlive.verbs.log:log",
+    group="Read and wait",
+    follow="outlive.cli.live.follow:log",
+    long=True,
     args=(
         JOB,
         Arg("offset", INT, "First line, from 0; -5: the fifth from the end.", metavar="LINE",
@@ -93,6 +98,7 @@ TAIL = Verb(
     "tail",
     "Read the last lines of both streams as exact text.",
     "outlive.verbs.tail:tail",
+    group="Read and wait",
     args=(
         JOB,
         Arg("tail_lines", INT, "Lines of each stream.", default=limits.TAIL_LINES, minimum=0, metavar="N",
@@ -110,6 +116,8 @@ WAIT = Verb(
     "wait",
     "Wait until a job ends or another condition holds: matching output, a port, a file, silence.",
     "outlive.verbs.wait:wait",
+    group="Read and wait",
+    waits=True,
     args=(
         Arg("job", STRS, "The job or jobs; without one, whichever of yours ends first (CLI: of this directory).", default=(), cli="JOB", mcp="job_id",
             aliases=(*JOB.aliases, "job_ids", "jobs"), metavar="JOB", mcp_help="also a list, or none: the first of yours to end"),
@@ -140,6 +148,8 @@ EVENTS = Verb(
     "events",
     "Show what happened to a job: start, watch hits, prompts, signals, notifications, end.",
     "outlive.verbs.events:events",
+    group="Read and wait",
+    follow="outlive.cli.live.events:follow",
     args=(
         JOB,
         Arg("since_seq", INT, "Only events from this position of the output on.", minimum=0, aliases=("sinceSeq",),
@@ -160,6 +170,7 @@ SCREEN = Verb(
     "screen",
     "Show the terminal of a pty job as a person would see it now.",
     "outlive.verbs.screen:screen",
+    group="Read and wait",
     args=(
         JOB,
         Arg("offset", INT, "First row to show, from 0.", minimum=0, hidden="mcp", metavar="ROW"),

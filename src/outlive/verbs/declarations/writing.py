@@ -10,6 +10,7 @@ WRITE = Verb(
     "write",
     "Put data into the stdin of a job that was started with stdin open, or type it into its terminal.",
     "outlive.verbs.write:write",
+    group="Write to a job",
     args=(
         JOB,
         Arg(
@@ -32,6 +33,7 @@ SEND_KEYS = Verb(
     "send-keys",
     "Press keys in the terminal of a pty job.",
     "outlive.verbs.send_keys:send_keys",
+    group="Write to a job",
     args=(
         JOB,
         Arg("keys_", STRS, "Keys as in tmux: C-c, M-x, S-Tab, Enter, Up, F5; a character is itself.", default=(),
@@ -50,6 +52,7 @@ SUBMIT = Verb(
     "submit",
     "Type text, if any, and press Enter in a job's terminal; without a terminal, write it and a newline to its stdin.",
     "outlive.verbs.submit:submit",
+    group="Write to a job",
     args=(
         JOB,
         Arg(
@@ -87,6 +90,7 @@ PASTE = Verb(
     "paste",
     "Paste text into the terminal of a pty job.",
     "outlive.verbs.paste:paste",
+    group="Write to a job",
     args=(
         JOB,
         Arg("text", STR, "Text to paste.", default="", aliases=("data",), metavar="TEXT", mcp_help="", typed=True),
@@ -102,6 +106,7 @@ RESIZE = Verb(
     "resize",
     "Change the size of a pty job's terminal.",
     "outlive.verbs.resize:resize",
+    group="Write to a job",
     args=(
         JOB,
         Arg(

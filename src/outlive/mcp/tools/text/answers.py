@@ -290,8 +290,8 @@ def _list(answer: Members, _process: bool) -> tuple[str, list[str]]:
     told = ("" if not counts or counts.get("complete") else "at least ") + counted(count, "job")
     told += f", {running} running" if running else ""
     if count > len(jobs):
-        failed = number_of(counts, "failed")
-        told += (f", {failed} failed" if failed else "") + f"; {len(jobs)} shown"
+        ended = ((number_of(counts, how), how) for how in ("failed", "killed"))
+        told += "".join(f", {number} {how}" for number, how in ended if number) + f"; {len(jobs)} shown"
     # Where none is marked as another's: a brief list of the session's own jobs, or a full one
     unmarked = not any(job.get("others") for job in jobs)
     owners = unmarked and len({job.get("owner") for job in jobs}) > 1

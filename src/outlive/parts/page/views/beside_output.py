@@ -77,7 +77,7 @@ def runs(ctx: Context, job_id: str) -> dict[str, Any]:
     with lookup.open_job(ctx, job_id) as job:
         definition = adoption.inspect_and_adopt(ctx, job).definition
     found: list[dict[str, Any]] = []
-    for run in islice(earlier_runs.runs_of(ctx, definition), _MOST_RUNS):
+    for run in islice(earlier_runs.runs_of(ctx.caller, definition), _MOST_RUNS):
         with run:
             state = run.read_state()
             checkpoint()

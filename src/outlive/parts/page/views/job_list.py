@@ -91,10 +91,10 @@ class JobList:
 
     def look(self, ctx: Context) -> None:
         """Find out what has changed. Only one call at a time may be under way."""
-        live = list(lookup.live_ids(ctx))
+        live = list(lookup.live_ids(ctx.caller))
         root = tuple(_stat(ctx, name) for name in (".", ".live"))
         if root != self._root:
-            self._ids = sorted(lookup.job_ids(ctx))
+            self._ids = sorted(lookup.job_ids(ctx.caller))
             known = set(self._ids)
             for job in [job for job in self._entries if job not in known]:
                 self._forget(job)
@@ -114,7 +114,7 @@ class JobList:
             return
         checkpoint()
         try:
-            with lookup.open_known(ctx, job_id) as job:
+            with lookup.open_known(ctx.caller, job_id) as job:
                 inspection = adoption.inspect_and_adopt(ctx, job)
                 entry = entry_of(ctx, inspection, job).to_dict()
                 definition = inspection.definition
