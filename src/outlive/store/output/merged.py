@@ -272,7 +272,7 @@ class Output:
             self._records = os.fstat(self._order).st_size // _RECORD.size
             self.sizes = [max(size, hole.stop) for size, hole in zip(self.sizes, gap.streams, strict=True)]
             self.end = max(self.end, gap.merged.stop)
-        self._count = self._records - (gap.order.stop - gap.order.start)
+        self._count = max(0, self._records - (gap.order.stop - gap.order.start))  # a power cut may take their end
 
     def _sure(self, read: Callable[[], _R]) -> _R:
         """Return `read()`, repeated until nothing of what it read had gone into the gap meanwhile.
