@@ -9,13 +9,16 @@ from typing import Any
 
 import pytest
 
+from outlive.core.ids import new_id
+from outlive.core.records import State
 from outlive.store import atomic_file
-from outlive.store.job_dir import RESERVE
+from outlive.store.job_dir import RESERVE, JobDir
 from outlive.system import fault_points
 from support import pair, processes
 from support.cli import Cli
 from support.commands import GATE
 from support.mounts import KINDS, Mounts, fill
+from support.tiers import first
 from support.wait import until
 
 
@@ -121,20 +124,20 @@ def test_a_guardian_that_takes_over_on_a_full_disk_writes_the_outcome(
     assert _state(small, job)["exit_code"] == 3
 
 
+@pytest.mark.parametrize("deaths", first(1, [f"end_unwritten,{fault_points.SUCCESSOR}end_unwritten", "end_unwritten"]))
 def test_who_dies_between_the_outcome_and_its_rename_loses_it_on_no_disk(
-    cli: Cli, small: Path, work: Path, place: Path
+    cli: Cli, small: Path, work: Path, place: Path, deaths: str
 ) -> None:
-    env = {fault_points.VARIABLE: "end_unwritten", fault_points.REPORT: str(work / "crashes")}
-    job = _gated(cli, small, **env)
+    job = _gated(cli, small, **{fault_points.VARIABLE: deaths, fault_points.REPORT: str(work / "crashes")})
     (work / "go").touch()
     assert processes.wait_gone(place, 60) == {}
-    assert (work / "crashes").read_text(encoding="utf-8").split() == ["end_unwritten"]
+    assert (work / "crashes").read_text(encoding="utf-8").split() == deaths.split(",")
     found = cli.ok("--root", str(small), "status", job)
     assert (found["state"], found["exit_code"], found["reason"]) == ("exited", 3, "exit")
     assert _state(small, job)["exit_code"] == 3
 
 
-def test_an_outcome_that_both_were_killed_over_is_lost(cli: Cli, root: Path, work: Path, place: Path) -> None:
+def test_an_outcome_that_was_written_and_not_renamed_is_found(cli: Cli, root: Path, work: Path, place: Path) -> None:
     deaths = f"end_unwritten,{fault_points.SUCCESSOR}end_unwritten"
     env: dict[str, str | None] = {fault_points.VARIABLE: deaths, fault_points.REPORT: str(work / "crashes")}
     words = ("run", "--snapshot-after", "0", "--notify-file", str(work / "told"), f"echo up; {GATE}; exit 3")
@@ -142,10 +145,37 @@ def test_an_outcome_that_both_were_killed_over_is_lost(cli: Cli, root: Path, wor
     (work / "go").touch()
     assert processes.wait_gone(place, 60) == {}
     found = cli.ok("status", job)
-    assert (found["state"], found["exit_code"], found["reason"]) == ("failed", None, "lost")
-    until((work / "told").exists, what="the word of the end")
+    assert (found["state"], found["exit_code"], found["reason"]) == ("exited", 3, "exit")
+    until(lambda: json.loads((work / "told").read_bytes())["exit_code"] == 3, what="the word of the end")
     history = [event["type"] for event in cli.ok("events", job)["events"]]
     assert history.count("finished") == 1
+
+
+def _ended(job_id: str, **changes: Any) -> bytes:
+    return atomic_file.dump(State(job_id=job_id, state="exited", phase="finished", exit_code=3).to_dict() | changes)
+
+
+@pytest.mark.parametrize("name", [RESERVE, ".state.json.123.4"])
+def test_only_a_whole_outcome_of_this_job_counts(tmp_path: Path, name: str) -> None:
+    job_id = new_id()
+    with JobDir(str(tmp_path), job_id, os.open(tmp_path, os.O_RDONLY | os.O_DIRECTORY)) as job:
+        assert job.unrenamed_outcome() is None
+        whole = _ended(job_id)
+        for data in (
+            b"",
+            bytes(8_192),
+            whole[:-20],
+            whole[:-20] + bytes(100),
+            _ended(new_id()),
+            _ended(job_id, state="running", exit_code=None),
+            _ended(job_id, format=99),
+            b'{"job_id":"%s","state":"exited","exit_code":3}\n' % job_id.encode(),
+        ):
+            (tmp_path / name).write_bytes(data)
+            assert job.unrenamed_outcome() is None, data
+        (tmp_path / name).write_bytes(whole + bytes(8_192 - len(whole)))
+        found = job.unrenamed_outcome()
+        assert found is not None and found.exit_code == 3
 
 
 def test_a_reserve_that_is_no_file_of_ours_is_not_written_to(tmp_path: Path) -> None:

@@ -266,6 +266,26 @@ class JobDir:
         except OSError:
             return
 
+    def unrenamed_outcome(self) -> State | None:
+        """Return the newest outcome that was written whole by a process that was killed before the
+        rename, or None.
+
+        Call this only when it is known that no process supervises the job any more.
+        """
+        states: list[State] = []
+        for name in os.listdir(self.fd):
+            if name != RESERVE and not name.startswith(f".{STATE}."):
+                continue
+            try:
+                # The zeros are reserved space that was not needed
+                content = atomic_file.read(self.fd, name).rstrip(b"\0")
+                if b'"checksum"' in content:
+                    states.append(_checked(State, _known_format(atomic_file.load(content), self.path)))
+            except (OSError, OutliveError):  # written in part, or not at all
+                continue
+        states = [state for state in states if state.finished and state.job_id == self.job_id]
+        return max(states, key=lambda state: str(state.updated_at), default=None)
+
     # --- locks: the sign of life ---
 
     def open_lock(self) -> int:

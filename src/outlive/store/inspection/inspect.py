@@ -140,7 +140,7 @@ def _rebuilt(job: JobDir, definition: Definition, damage: str) -> Inspection:
         return Inspection(definition, state, supervised=True, damage=damage)
     known = rebuilt.begun(job)
     if not is_elsewhere(definition, known):
-        if known is not None or rebuilt.outcome(job, State(job_id=job.job_id)):
+        if known is not None or job.unrenamed_outcome() or rebuilt.outcome(job, State(job_id=job.job_id)):
             return _dead(job, definition, known or State(job_id=job.job_id, phase="running"), damage)
     unknown: State = State(job_id=job.job_id, state="unknown", started_at=definition.created_at, message=damage)
     return Inspection(definition, unknown, damage=damage)

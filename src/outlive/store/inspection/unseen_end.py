@@ -30,7 +30,7 @@ def of(job: JobDir, definition: Definition, state: State, damage: str | None) ->
     that counts; None if its command still runs. `damage`: why one of its files could not be read.
     """
     # A power cut may keep the history of the end, and of state.json an older one or none
-    written = rebuilt.outcome(job, state)
+    written = job.unrenamed_outcome() or rebuilt.outcome(job, state)
     if written is not None:  # it only has to be made visible
         if damage is not None and written.message is None:
             written = State.replace(written, message=f"{damage}: this end is from what else was written down")
