@@ -44,6 +44,7 @@ def test_a_child_whose_output_its_parent_does_not_read_is_a_deadlock(cli: Cli, j
     assert "→ head, which is blocked writing to a full pipe that " in hint, hint
     assert f" (pid {pid}) does not read;" in hint
     assert f"; pid {pid} waits for a child process to end: a deadlock" in hint
+    assert [one["deadlock"] for one in started["advice"] if one["kind"] == "silence"] == [True]
     jobs.end()
 
 

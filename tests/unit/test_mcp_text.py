@@ -155,7 +155,8 @@ def test_poll() -> None:
     silent = {"kind": "silence", "text": "It says nothing.", "silent_ms": 9_000}
     quiet: dict[str, Any] = {"state": "running", "output": "", "retry_after_ms": 5000}
     assert "process wait" in said("poll", **quiet, advice=[silent])
-    assert "process wait" not in said("poll", **quiet, advice=[silent | {"listens_on": [80]}])
+    for stands in ({"listens_on": [80]}, {"deadlock": True}):
+        assert "process wait" not in said("poll", **quiet, advice=[silent | stands])
     assert said("poll", state="exited", exit_code=0, output="") == "rc=0\n(no new output)"
 
 
@@ -187,6 +188,8 @@ def test_wait() -> None:
 def test_a_wait_that_timed_out_says_nothing_that_is_not_so() -> None:
     printed = said("wait", state="running", timed_out=True, waited_ms=1_000, output="busy\n")
     assert "\nNot yet, after 1 s; the job goes on.\n\nbusy" in printed
+    locked = [{"kind": "silence", "text": "A deadlock.", "deadlock": True}]
+    assert "goes on" not in said("wait", state="running", timed_out=True, waited_ms=1_000, advice=locked)
     asking = said("wait", state="running", timed_out=True, waited_ms=9, waiting_for_input=True, hint="Answer it.")
     assert "wait again" not in asking
     assert asking.endswith("Answer it.")

@@ -52,6 +52,7 @@ class Advice(Part):
     silent_ms: int | None = optional("Of silence: how long nothing was printed.")
     foreground: list[str] | None = optional("Of silence: the names from its command to the process in the foreground.")
     listens_on: list[int] | None = optional("Of silence: the ports of a server, which does not end by itself.")
+    deadlock: bool | None = optional("Of silence: its processes wait for each other, so it does not end by itself.")
     supervisor_pid: int | None = optional("Of stopped_supervisor: its pid.", minimum=None)
 
 

@@ -8,6 +8,8 @@ from outlive.answers.job import EFFECTIVE, ENDED_BY, EXIT_CODE, FREED, HINT, MES
 from outlive.answers.output import OUTPUT
 from outlive.core.records import REASONS, STATES
 
+IN_WINDOW = "it is within the window"  # why gc keeps most jobs
+
 
 class Process(Part):
     """One process."""

@@ -109,8 +109,9 @@ class Context:
         # The job that this call started. Set where it is made, or found by its id; read by ^C, by progress, by what
         # notes a call without an answer, and by an error that must name the job
         self.job_id: str | None = None
-        self.sent: Callable[[bool], None] | None = None  # set by `notices`: is told whether the answer was written
-        self.warnings: list[str] = []  # sentences that the answer adds to its hint, from whatever warns
+        self.sent: Callable[[bool], None] | None = None  # set by `notices`; called with whether the answer was written
+        # Sentences that the answer adds to its hint. Added where something was not done as asked, or not recorded
+        self.warnings: list[str] = []
 
         # --- set and read on the way of the verb ---
         self.decision: Decision | None = None  # of the policy: set where a start is checked, for the audit record

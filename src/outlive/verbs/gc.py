@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from outlive import limits
-from outlive.answers.ending import Collected, Decided, KeptTo, Totals
+from outlive.answers.ending import IN_WINDOW, Collected, Decided, KeptTo, Totals
 from outlive.core.bounds import Bounds
 from outlive.core.units import duration_ms, seconds_or
 from outlive.errors import OutliveError, argument
@@ -154,7 +154,7 @@ class _Sweep:
                 self._count(one, gone[one], freed)
         for one in self._ended:
             if one not in gone:
-                self._skip(one.job_id, self._states[one.job_id], "it is within the window", one.bytes)
+                self._skip(one.job_id, self._states[one.job_id], IN_WINDOW, one.bytes)
 
     def _delete(self, one: Ended, why: str, record: Deletions) -> int:
         """Return how many bytes deleting the job gave back. Errors: as store/cleanup/delete.py."""

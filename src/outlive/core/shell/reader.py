@@ -19,8 +19,8 @@ _JOINS = ("||", "&&", "|&", "|", ";", "&", "\n")
 _OPERATORS = ("&>", ";;&", ";;", ";&", *_JOINS)
 _REDIRECTIONS = ("&>>", "&>", "<<<", "<<-", "<<", ">>", ">&", "<&", ">|", "<>", "<", ">")
 _HARMLESS_REDIRECTION = r"[0-9]?(>&[0-9]|(<|>>?)[ \t]*/dev/null)"
-_LOOPS = ("while", "until", "for", "select")
-_CLOSED_BY = {"(": ")", "{": "}", "if": "fi", "case": "esac", **dict.fromkeys(_LOOPS, "done")}
+_CLOSED_BY = {"(": ")", "{": "}", "if": "fi", "case": "esac"}
+_CLOSED_BY |= dict.fromkeys(("while", "until", "for", "select"), "done")
 _BETWEEN = frozenset({"then", "elif", "else", "do"})  # what stands behind them is a command
 _KEYWORDS = frozenset(
     "! if then elif else fi for select while until do done case esac in function time coproc foreach repeat end [[".split()
@@ -48,6 +48,7 @@ class Script(NamedTuple):
 
 
 def read(text: str) -> Script:
+    """Return what a string of any form says."""
     reader = _Reader(text)
     try:
         return Script(reader.commands("")[0], reader.unsure)
@@ -124,7 +125,7 @@ class _Reader:
         else:
             self._at += len(kind)
             command.kind = kind
-            if kind in _LOOPS[2:]:
+            if kind in ("for", "select"):
                 header, _ = self.commands(";", "\n")  # a variable and its values, as if they were a command
                 self._substituted += header[0].substituted if header else []
             command.inside = self._arms() if kind == "case" else self.commands(_CLOSED_BY[kind])[0]

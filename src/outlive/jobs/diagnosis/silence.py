@@ -103,8 +103,7 @@ _PLAIN = {
 
 def _at_pipe(facts: Silence) -> str:
     """Return which process does not read, or not write, at the other end of the pipe, and what that one does instead."""
-    last = facts.keepers[-1]
-    if last.pid == facts.pid and len(facts.keepers) == 1:
+    if [keeper.pid for keeper in facts.keepers] == [facts.pid]:
         return f"{_PLAIN[facts.doing]} of which it alone has the other end: a deadlock"
     said, doing, pids = "", facts.doing, [facts.pid]
     for keeper in facts.keepers:
@@ -114,7 +113,13 @@ def _at_pipe(facts: Silence) -> str:
             return f"{said}: a deadlock"
         doing = keeper.doing
         said += f"; pid {keeper.pid} "
-    return said + _PLAIN.get(doing, "waits") + (": a deadlock" if last.waits_for_it else "")
+    return said + _PLAIN.get(doing, "waits") + (": a deadlock" if is_deadlock(facts) else "")
+
+
+def is_deadlock(facts: Silence) -> bool:
+    """Return whether the processes at the pipes wait for each other."""
+    pids = [facts.pid, *(keeper.pid for keeper in facts.keepers)]
+    return bool(facts.keepers) and (facts.keepers[-1].waits_for_it or len({*pids}) < len(pids))
 
 
 def _full_screen(facts: Silence) -> str:
@@ -167,8 +172,14 @@ def advice_on(inspection: Inspection, job: JobDir, output: Output, silent_ms: in
         room = os.fstatvfs(job.fd)
         is_full = room.f_bavail * room.f_frsize < _ROOM_BYTES
         return advice.told(advice.SILENCE, _FULL) if is_full else []
-    known = {"silent_ms": silent_ms, "foreground": [*facts.names], "listens_on": serves_on(facts) or None}
-    return advice.told(advice.SILENCE, sentence(facts), **known)
+    return advice.told(
+        advice.SILENCE,
+        sentence(facts),
+        silent_ms=silent_ms,
+        foreground=[*facts.names],
+        listens_on=serves_on(facts) or None,
+        deadlock=is_deadlock(facts) or None,
+    )
 
 
 def _facts(inspection: Inspection, job: JobDir, silent_ms: int, *, silent: bool) -> Silence | None:

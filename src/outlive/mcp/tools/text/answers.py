@@ -97,8 +97,9 @@ def _with_output(answer: Members, process: bool, lines: list[str], nothing: str)
 
 def _poll(answer: Members, process: bool) -> tuple[str, list[str]]:
     lines = []
-    is_server = "listens_on" in advice.of_kind(answer, advice.SILENCE)  # to wait for it is of no use either
-    if answer.get("retry_after_ms") and not answer.get("output") and not is_server:
+    # To wait for a server or a deadlock is of no use either
+    goes_on = advice.of_kind(answer, advice.SILENCE).keys().isdisjoint(("listens_on", "deadlock"))
+    if answer.get("retry_after_ms") and not answer.get("output") and goes_on:
         again = sentences.duration_of(answer, "retry_after_ms")
         lines.append(f"Use process wait instead of polling; polling again is of use after {again}.")
     return _with_output(answer, process, lines, "(no new output)")
@@ -107,7 +108,8 @@ def _poll(answer: Members, process: bool) -> tuple[str, list[str]]:
 def _wait(answer: Members, process: bool) -> tuple[str, list[str]]:
     lines = sentences.came_true(answer)
     if answer.get("timed_out"):
-        rest = "." if answer.get("state") == "created" else "; the job goes on."
+        stands = answer.get("state") == "created" or "deadlock" in advice.of_kind(answer, advice.SILENCE)
+        rest = "." if stands else "; the job goes on."
         lines.append(f"Not yet, after {sentences.duration_of(answer, 'waited_ms')}{rest}")
     others = [one for one in entries_of(answer, "jobs") if one.get("job_id") != answer["job_id"]]
     lines += [line for other in others for line in _other(other)]
@@ -369,13 +371,10 @@ def _gc(answer: Members, _process: bool) -> tuple[str, list[str]]:
     word = "Would delete" if dry else "Deleted"
     freed = f"{answer.get('freed_bytes') or 0:,} bytes"
     age = f" older than {answer['older_than']}" if answer.get("older_than") else ""
-    every = (
-        ""
-        if count or not answer.get("skipped") or not age or age.endswith(" 0s")
-        else "; older_than=0s takes all that have ended"
-    )
+    is_window_alone = not count and answer.get("skipped") and age and not age.endswith(" 0s")
+    every = "; older_than=0s takes all that have ended" if is_window_alone else ""
     return "", [
-        f"{word} {counted(count, 'finished job')}{age} ({freed}); {answer.get('skipped') or 0} kept{every}.",
+        f"{word} {counted(count, 'finished job')}{age} ({freed}); {answer.get('skipped') or 0} kept{sentences.kept(answer)}{every}.",
         f"All jobs together: {counted(number_of(answer, 'used_jobs'), 'job')}, {answer.get('used_bytes') or 0:,} bytes on disk.",
         *sentences.hint(answer),
     ]
