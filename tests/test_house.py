@@ -129,9 +129,16 @@ def test_every_module_has_its_place_in_the_house() -> None:
 
 def test_the_page_on_architecture_shows_the_floors() -> None:
     page = (CHECKOUT / "docs" / "explanation" / "architecture.md").read_text(encoding="utf-8")
-    _, _, table = page.partition("\n|room |")
+    table = page.partition("\n|room |")[2].partition("\n\n")[0]
     rows = [line.split("|")[1] for line in table.splitlines() if line.startswith("|`")]
     assert [tuple(re.findall(r"`(\w+)`", row)) for row in rows] == list(FLOORS[1:-1])
+
+
+def test_the_page_on_architecture_shows_the_parts() -> None:
+    page = (CHECKOUT / "docs" / "explanation" / "architecture.md").read_text(encoding="utf-8")
+    table = page.partition("\n|part |")[2].partition("\n\n")[0]
+    rows = [line.split("|")[1].strip(" `") for line in table.splitlines() if line.startswith("|`")]
+    assert rows == [part.name for part in parts.every()]
 
 
 DEFINITIONS = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)

@@ -20,17 +20,28 @@ class Part:
 
     name: str  # of its folder
     needs: tuple[str, ...] = ()  # the parts without which it is not there
+
+    # --- read in every caller, a command line or a server, when a name is looked up ---
+
     # Verb as typed → "module:NAME" of its declaration (verbs/spec.py). A verb of the command line
     verbs: Mapping[str, str] = {}
     # The same for verbs that a server offers too: their declarations import no function of a verb
     actions: Mapping[str, str] = {}
+
+    # --- read in a caller, when the configuration is read, or a job of a host is started, read or ended ---
+
     # Section of the configuration with a table for each name → "module:function" that takes (name, table, its place in the
     # file) and returns the settings. Errors: config_error
     sections: Mapping[str, str] = {}
     # Kind of host → "module:ENGINE" (launch/engine.py)
     engines: Mapping[str, str] = {}
+
+    # --- read by `outlive doctor` ---
+
     # Name → "module:function" of a check of `outlive doctor`, which takes a Place and returns a Finding (parts/finding.py)
     checks: Mapping[str, str] = {}
+
+    # --- read in a server, when it starts ---
 
     # "module:class" of an Extension (mcp/extension.py): what it answers in a server besides the two tools. It is made with
     # the Calls of the server
@@ -39,18 +50,19 @@ class Part:
     # AllowedHosts)
     beside_mcp: str = ""
 
-    # --- in a server ---
+    # --- called in a server ---
 
     def tools(self, offered: list[Tool], capabilities: Mapping[str, object], rights: Rights) -> list[Tool]:
-        """Return the list of tools as it is shown to a client with these capabilities and rights. The SDK is not loaded yet."""
+        """Return the list of tools as it is shown to a client with these capabilities and rights, which has asked for it:
+        the SDK may not be loaded yet."""
         return offered
 
     def reads_object(self, capabilities: Mapping[str, object]) -> bool:
         """Return whether a client with these capabilities reads the object of an answer in `_meta`, where the text alone
-        is sent."""
+        is sent. It is asked for each answer."""
         return False
 
     def longest_call_ms(self, client: str, env: Mapping[str, str], cwd: str | None) -> int | None:
-        """Return how many ms a call of the client of this name may last, which is asked once for each; None: not known.
+        """Return how many ms a call of the client of this name may last; None: not known. It is asked at its first call.
         `env`, `cwd`: of the server."""
         return None
