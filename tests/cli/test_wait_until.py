@@ -280,13 +280,20 @@ def _ticks(pid: int) -> int:
 
 def test_a_wait_costs_no_cpu(cli: Cli, work: Path) -> None:
     job = background(cli, "until [ -e go ]; do sleep 0.1; done; echo hit")
-    with cli.spawn("wait", job, "--until", "regex=hit", "--until", "file=x") as waiter:
-        until(lambda: _stat(waiter.pid)[0] == "S", what="the waiter sleeps")
-        subprocess.run(["sleep", "0.5"], check=True)
+
+    def is_at_rest() -> bool:  # soon after it has begun to wait it loads what a long wait may need
         before = _ticks(waiter.pid)
-        subprocess.run(["sleep", "1"], check=True)
-        assert _ticks(waiter.pid) - before <= 2
-        (work / "go").touch()
+        subprocess.run(["sleep", "0.5"], check=True)
+        return _ticks(waiter.pid) == before
+
+    with cli.spawn("wait", job, "--until", "regex=hit", "--until", "file=x") as waiter:
+        try:
+            until(is_at_rest, what="the waiter sleeps")
+            before = _ticks(waiter.pid)
+            subprocess.run(["sleep", "1"], check=True)
+            assert _ticks(waiter.pid) - before <= 2
+        finally:
+            (work / "go").touch()
         waiter.communicate(timeout=60)
 
 
