@@ -93,6 +93,9 @@ class TestNames:
             (["(cd app && npm test)"], "npm test"),
             (["echo one; echo two"], "echo two"),
             (["cd a && (make; b"], "cd a && (make; b"), (["function f { make; }\nf"], "function f { make; } f"),
+            (["curl -sS -o /dev/null -w '%{http_code}' http://x/y"], "curl http://x/y"), (["wget -O out http://x/"], "wget http://x/"),
+            (["gcc -O2 -o prog main.c -lm"], "gcc main.c"), (["psql -U me -h box -c 'select 1'"], "psql select 1"),
+            (["printf '\\033[2Kdone\\n'"], "printf done"), (["printf '\\x1b[?25l\\r'"], "printf"),
             (["cat >x <<'E'\n" + "line\n" * 1_000 + "E\nmake all"], "make all"),
         ]  # fmt: skip
         for command, name in rows:

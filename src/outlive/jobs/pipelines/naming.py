@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from outlive import limits
 from outlive.core.quoted import one_line
 from outlive.core.shell import form, reader
@@ -16,6 +18,7 @@ _BESIDE = frozenset(
 )
 BESIDE = _BEFORE | _BESIDE
 _SAYING = frozenset({"echo", "printf"})
+_ESCAPED = re.compile(r"\\(?:033|e|x1[bB])\[[\d;?]*[A-Za-z]|\\[nrt]")  # in what they print, as it is written in a shell
 # Programs that run another one, and the options of all these programs that have a value
 _STARTERS = frozenset("timeout nohup nice sudo env command exec setsid stdbuf ionice".split())
 _VALUES = {
@@ -32,6 +35,14 @@ _VALUES = {
         ("aws gcloud", "--profile --region --output --endpoint-url --project --account --configuration"),
         ("systemctl", "-H --host -M --machine"),
         ("ssh", "-p -i -l -o -F -J -L -R -D -b -c -E -e -I -m -O -Q -S -W -w"),
+        (
+            "curl",
+            "-o --output -w --write-out -H --header -d --data -X --request -u --user -A -b -c -e -F -m --max-time --retry",
+        ),
+        ("wget", "-O -o -P -U -t --header"),
+        ("gcc g++ cc c++ clang clang++", "-o -I -L -D -x -include -isystem"),
+        ("psql", "-U --username -h --host -p --port -d --dbname"),
+        ("rsync", "-e --rsh"),
         ("python", "-X -W --check-hash-based-pycs"),
         ("timeout nice stdbuf ionice", "-s --signal -k --kill-after -n --adjustment -i -o -e -c"),
         ("sudo", "-u --user -g --group -h -p -C -D -R -T"),
@@ -51,6 +62,8 @@ def name_of(command: list[str]) -> str:
     rest = _without_options(verb, words[1:])
     if rest[:1] == ["-m"] and len(rest) > 1 and _known(verb) == "python":
         verb, rest = f"{verb} -m {rest[1]}", rest[2:]
+    if verb in _SAYING:
+        rest = [_ESCAPED.sub(" ", word) for word in rest]
     text = one_line(" ".join([verb, *_named(rest)]))
     if len(text) <= limits.NAME_CHARS:
         return text
