@@ -208,7 +208,7 @@ def memory_before_the_first_call(bench: Bench) -> Found:
     return Found(Samples((whole,)), notes={"own pages, MB": own})
 
 
-@row("memory-server", "memory of a running job started by a server, 100 at once (PSS)", unit="MB", most=2)
+@row("memory-server", "memory of a running job started by a server, 100 at once (PSS)", unit="MB", most=5)
 def memory_from_a_server(bench: Bench) -> Found:
     with bench.server() as client:
         asked = [client.begin_call("exec", command="exec sleep 600", yield_ms=0) for _ in range(bench.size(100, 4))]
@@ -216,7 +216,7 @@ def memory_from_a_server(bench: Bench) -> Found:
         return _memory(bench, jobs)
 
 
-@row("memory-cli", "memory of a running job started by the CLI, 100 at once (PSS)", unit="MB", most=5)
+@row("memory-cli", "memory of a running job started by the CLI, 100 at once (PSS)", unit="MB", most=12)
 def memory_from_the_cli(bench: Bench) -> Found:
     return _memory(bench, [bench.background("--", "sleep", "600") for _ in range(bench.size(100, 4))])
 

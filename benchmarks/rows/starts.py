@@ -148,7 +148,7 @@ def cli_run_once(bench: Bench) -> Work:
     return lambda: taken_ms(lambda: _finished(bench.outlive("run", "--", "true")))
 
 
-@row("cli-run", "`outlive run -- true` to the complete answer", floor=PYTHON, ratio=4.6)
+@row("cli-run", "`outlive run -- true` to the complete answer", floor=PYTHON, ratio=5.5)
 def cli_run(bench: Bench) -> Found:
     return compared({"ours": cli_run_once(bench), "floor": python_ms}, bench.rounds(60))
 
@@ -158,6 +158,6 @@ def cli_status_once(bench: Bench) -> Work:
     return lambda: taken_ms(lambda: bench.outlive("status", job))
 
 
-@row("cli-status", "`outlive status JOB`", floor=PYTHON, ratio=2.8)
+@row("cli-status", "`outlive status JOB`", floor=PYTHON, ratio=4.2)
 def cli_status(bench: Bench) -> Found:
     return compared({"ours": cli_status_once(bench), "floor": python_ms}, bench.rounds(60))
