@@ -188,10 +188,10 @@ def test_a_goal_among_peers_is_missed_where_one_is_faster() -> None:
 def test_a_goal_is_missed_where_the_median_says_so() -> None:
     row = ROWS["cli-run"]
     floor = Samples((10.0, 10.0, 10.0))
-    slow = table.entry(row, Found(Samples((47.0, 47.0, 10.0)), floor), "2026-11-21")
-    fast = table.entry(row, Found(Samples((45.0, 45.0, 900.0)), floor), "2026-11-21")
+    slow = table.entry(row, Found(Samples((56.0, 56.0, 10.0)), floor), "2026-11-21")
+    fast = table.entry(row, Found(Samples((54.0, 54.0, 900.0)), floor), "2026-11-21")
     assert (slow["met"], fast["met"]) == (False, True)
-    assert slow["ratio"] == 4.7
+    assert slow["ratio"] == 5.6
 
 
 def attempted(*words: str) -> list[list[str]]:

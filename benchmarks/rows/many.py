@@ -187,7 +187,7 @@ def burst_once(bench: Bench, client: Client) -> Work:
     return work
 
 
-@row("burst", "200 background starts at once from one server", floor="200 × `subprocess.run`, one by one", ratio=3.5)
+@row("burst", "200 background starts at once from one server", floor="200 × `subprocess.run`, one by one", ratio=4.4)
 def burst(bench: Bench) -> Found:
     count = bench.size(*_BURST)
     with bench.server() as client:
