@@ -91,6 +91,9 @@ def test_a_deleted_current_directory_is_an_error_and_another_can_be_named(cli: C
     here = subprocess.run(again, capture_output=True, check=False)
     error = one_object(Text(here.returncode, here.stdout.decode(), ""))["error"]
     assert error["hint"] == f"Another one is there now: cd {gone}"
+    config = work / "config.toml"
+    config.write_text("[exec]\nbackground_ms = 9000\n", encoding="utf-8")  # which is read from there too
+    words = [*words[:3], str(gone), *OUTLIVE, "--config", str(config)]
     there = subprocess.run([*words, "run", "--cwd", str(work), "pwd"], capture_output=True, check=False)
     assert one_object(Text(there.returncode, there.stdout.decode(), ""))["output"] == f"{work}\n"
 

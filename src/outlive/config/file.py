@@ -25,11 +25,13 @@ def load(env: Mapping[str, str], path: str, given: list[str], *, must_exist: boo
     """Return what the file at `path` and the variables `given` say. Errors: config_error."""
     values, ignored = _of_openclaw(env)
     text = _text(path, must_exist=must_exist)
+    found = None
     if text is not None:
         values |= values_in(text, path)
+        # Absolute, whatever named it: what is hidden from jobs is looked up from other directories
+        found = path if os.path.isabs(path) else os.path.join(os.getcwd(), path)
     values |= _of_ours(env, given)
-    # Absolute, whatever named it: what is hidden from jobs is looked up from other directories
-    config = Config(values, None if text is None else os.path.join(os.getcwd(), path), ignored)
+    config = Config(values, found, ignored)
     check_whole(config, path)
     return config
 
@@ -101,7 +103,10 @@ def _by_part(section: str) -> Callable[[str, object, str], object]:
     """Return what checks the tables of a section. Errors: config_error."""
     place = next((part.sections[section] for part in parts.every() if section in part.sections), None)
     if place is None:
-        raise misconfigured(f"[{section}]: the part of outlive that this section is for is not installed")
+        raise misconfigured(
+            f"[{section}]: the part of outlive that this section is for is not installed",
+            "Take it out, or install outlive whole.",
+        )
     check: Callable[[str, object, str], object] = resolve_name(place)
     return check
 
