@@ -50,7 +50,7 @@ def test_a_job_on_a_host_stays_readable_without_the_part(cli: Cli, place: Path, 
         handed_over.write(directory, EngineRecord(kind="ssh"))
     found = cli.ok("status", job, env=env)
     assert found["state"] == "created"
-    assert "a host of kind ssh, for which this outlive has no part installed" in found["hint"]
+    assert "handed to box, and this outlive reaches no hosts of kind ssh" in found["hint"]
     assert [one["job_id"] for one in cli.ok("list", env=env)["jobs"]] == [job]
     assert cli.ok("log", job, env=env)["output"] == ""
     for words in (("kill", job), ("remove", job)):  # the other machine may run it

@@ -62,8 +62,6 @@ def _elsewhere(caller: Principal, job: JobDir, inspection: Inspection) -> Inspec
     if inspection.definition.host is None:
         return inspection
     inspection = engines.resumed(caller, job, inspection)
-    if engines.kind_out_of_reach(job, inspection.definition) is not None:
-        return inspection
     # Where no mirror does it, as for a job that never ran, a process here tells the sinks, and looks after nothing else
     engine = engines.of_job(job, inspection.definition)
     if engine is None or not engine.mirrors:

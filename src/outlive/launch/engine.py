@@ -8,11 +8,12 @@ from __future__ import annotations
 import socket
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import Protocol
+from typing import Any, NoReturn, Protocol
 
 from outlive.config import Config
 from outlive.core.hosts import HostSettings
 from outlive.core.records import Definition
+from outlive.errors import OutliveError
 from outlive.store.inspection.inspect import Inspection
 from outlive.store.job_dir import JobDir, Locks
 from outlive.store.root import Store
@@ -68,6 +69,7 @@ class Engine(ABC):
     # The verbs for which the other end is asked what a job uses: its connection takes `usage`, and answers with
     # {usage, descendants} as they are there
     tells_use: tuple[str, ...] = ()
+    missing: str | None = None  # why nothing can be asked of a host of this kind
 
     def directory(self, host: Host, given: str | None) -> str | None:
         """Return the working directory of a job for which the caller names `given` or None; None where
@@ -111,3 +113,21 @@ class Engine(ABC):
     @abstractmethod
     def checked(self, caller: Caller, host: Host) -> list[Finding]:
         """Return the findings about the host. What is missing there and we can put there, is put there first."""
+
+
+class OutOfReach(Engine):
+    """The engine of a kind of hosts for which no part is installed: its jobs can be read, and that is all."""
+
+    mirrors = True
+
+    def __init__(self, kind: str) -> None:
+        self.missing = f"this outlive reaches no hosts of kind {kind}: the part for them is not installed"
+
+    def _refuse(self, *_: Any, **__: Any) -> NoReturn:
+        hint = "Repeat the call where outlive is installed whole, such as with the outlive that started the job."
+        raise OutliveError("not_supported", str(self.missing), hint=hint)
+
+    check = submit = connect = cancelled = forget = checked = _refuse
+
+    def resumed(self, caller: Caller, job: JobDir, inspection: Inspection) -> Inspection:
+        return inspection

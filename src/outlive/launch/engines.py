@@ -10,7 +10,7 @@ from outlive.config import Config
 from outlive.core.hosts import HostSettings
 from outlive.core.nearest import nearest
 from outlive.core.records import LOCAL, Definition
-from outlive.errors import OutliveError, argument, invalid
+from outlive.errors import argument, invalid
 from outlive.store.inspection import handed_over
 from outlive.store.inspection.inspect import Inspection
 from outlive.store.job_dir import JobDir
@@ -27,21 +27,15 @@ class Host(NamedTuple):
 
     @property
     def engine(self) -> Engine:
-        """Return the engine of the host. Errors: not_supported."""
+        """Return the engine of the host."""
         return of_kind(self.settings.kind)
 
 
 def of_kind(kind: str) -> Engine:
-    """Return the engine for hosts of this kind. Errors: not_supported."""
-    place = _places().get(kind)
-    if place is None:
-        raise OutliveError("not_supported", f"this outlive reaches no hosts of kind {kind}")
-    engine: Engine = resolve_name(place)
+    """Return the engine for hosts of this kind; where no part that is installed has one, an engine that says so."""
+    place = next((part.engines[kind] for part in parts.every() if kind in part.engines), None)
+    engine: Engine = resolve_name(place) if place else resolve_name("outlive.launch.engine:OutOfReach")(kind)
     return engine
-
-
-def _places() -> dict[str, str]:
-    return {kind: place for part in parts.every() for kind, place in part.engines.items()}
 
 
 def host_of(config: Config, name: str) -> Host:
@@ -56,22 +50,13 @@ def host_of(config: Config, name: str) -> Host:
 
 
 def of_job(job: JobDir, definition: Definition) -> Engine | None:
-    """Return the engine that has a job; None for a job that was handed to none yet. Errors: not_supported."""
-    record = handed_over.read(job)
-    return None if record is None or definition.host is None else of_kind(record.kind)
-
-
-def kind_out_of_reach(job: JobDir, definition: Definition) -> str | None:
-    """Return the kind of a job's host if no part that is installed has an engine for it, else None: the job can be read,
-    and that is all."""
+    """Return the engine that has a job; None for a job that was handed to none yet."""
     record = None if definition.host is None else handed_over.read(job)
-    return None if record is None or record.kind in _places() else record.kind
+    return None if record is None else of_kind(record.kind)
 
 
 def resumed(ctx: Caller, job: JobDir, inspection: Inspection) -> Inspection:
     """Return the inspection of a job on another host, with what its engine says."""
-    if kind_out_of_reach(job, inspection.definition) is not None:
-        return inspection
     engine = of_job(job, inspection.definition)
     if engine is None:
         from outlive.store.inspection import unasked  # late: 2 ms, of the sandboxes, and an engine has most jobs

@@ -37,7 +37,7 @@ def machine_of(inspection: Inspection) -> str:
 def asked(inspection: Inspection, job: JobDir, verb: str) -> tuple[dict[str, object] | None, int | None]:
     """Ask the host of a job what the job uses now, if it is to be asked for this verb. Return its usage, as answers
     have it, and the number of its descendants, each None if it is not known, as of a job of this machine."""
-    if not (inspection.elsewhere and inspection.supervised) or engines.kind_out_of_reach(job, inspection.definition):
+    if not (inspection.elsewhere and inspection.supervised):
         return None, None
     record, engine = handed_over.read(job), engines.of_job(job, inspection.definition)
     is_reached = record is None or record.unreachable_since is None
@@ -56,11 +56,9 @@ def hint(inspection: Inspection, job: JobDir) -> str | None:
     else None."""
     if inspection.state.finished:
         return None
-    kind = engines.kind_out_of_reach(job, inspection.definition)
-    if kind is not None:
-        host = inspection.definition.host
-        return f"It was handed to {host}, a host of kind {kind}, for which this outlive has no part installed; this is what was known."
-    where = place(inspection, job)
+    where, engine = place(inspection, job), engines.of_job(job, inspection.definition)
+    if engine is not None and engine.missing is not None:
+        return f"It was handed to {where.host}, and {engine.missing}. This is what was known."
     if where.machine is not None:
         return f"Its processes are on {where.machine}: only there can be seen whether it still runs, and only there it takes kill and write."
     if where.reachable is False:
@@ -68,7 +66,6 @@ def hint(inspection: Inspection, job: JobDir) -> str | None:
     if where.queue is not None:
         reason = str(where.queue.get("reason") or "")
         why = f" ({reason})" if reason else ""
-        engine = engines.of_job(job, inspection.definition)
         then = (engine and engine.advice(reason)) or "wait tells when it ends; kill cancels it."
         return f"It waits for its start on {where.host}{why}. {then}"
     return None
