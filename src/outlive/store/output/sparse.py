@@ -46,8 +46,10 @@ def _behind_ours(job: JobDir, stream: int, hole: int) -> int:
     """Return where the last hole ends that is of the quota, or in place of what another program cut out. Read after
     `hole` was seen: each is recorded before it is made."""
     gaps = GapFile(job)
-    behind = gaps.newest().streams[stream].stop
-    gaps.close()
+    try:
+        behind = gaps.newest().streams[stream].stop
+    finally:
+        gaps.close()
     if behind <= hole:
         try:
             job.read_state()
