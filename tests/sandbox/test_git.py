@@ -238,12 +238,12 @@ ATTACKS = {
         "anew linked $PWD/main/.git/worktrees/linked",
         "git -C linked checkout -qb other",
     ),
-    "one that is gone, by a link": (
+    "a removed worktree, by a link": (
         "repo main; git -C main worktree add -q ../linked; gone main linked",
         "mkdir d; ln -s d linked; anew d $PWD/main/.git/worktrees/linked",
         "git -C d checkout -qb other",
     ),
-    "one that is gone, of a submodule": (
+    "a removed submodule": (
         "repo sub; repo top; git -C top submodule -q add ../sub lib; git -C top/lib worktree add -q ../../linked; gone top/lib linked",
         "anew linked $PWD/top/.git/modules/lib/worktrees/linked",
         "git -C linked checkout -qb other",

@@ -103,10 +103,10 @@ def test_what_another_live_session_has_read_of_a_job_that_both_may_act_on_is_not
 
 
 def test_who_has_no_name_leaves_no_record(store: Store, job: JobDir) -> None:
-    nobody = context_of(store)
-    known_to_session.mark_seen(nobody, job, 12)
-    known_to_session.mark_reported(nobody, job, "exit", 12)
-    assert (known_to_session.seen(nobody, job), known_to_session.reported(nobody, job)) == (0, {})
+    unnamed = context_of(store)
+    known_to_session.mark_seen(unnamed, job, 12)
+    known_to_session.mark_reported(unnamed, job, "exit", 12)
+    assert (known_to_session.seen(unnamed, job), known_to_session.reported(unnamed, job)) == (0, {})
     assert not (Path(job.path) / ".seen").exists()
 
 

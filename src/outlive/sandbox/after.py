@@ -209,7 +209,7 @@ class _Root:
     def _names_known(self, folder: int, path: str) -> bool:
         """Return whether a file `.git` names a directory in a repository that was read-only, and is named
         by that: you made a linked working tree or checked out a submodule while the job ran. A job
-        cannot write the word back; the place of one that was gone before the job it could take."""
+        cannot write the word back; it could take the place of a working tree that was gone before it."""
         target = gitconfig.linked(".git", path, folder)
         is_named = target is not None and self._is_in_known(target) and gitconfig.tree_in(target, [self._path]) == path
         return is_named and os.path.join(path, ".git") not in self._before.missing

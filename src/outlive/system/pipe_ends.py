@@ -1,4 +1,4 @@
-"""Which process keeps another one waiting at a pipe: the one that has its other end.
+"""Which process keeps another one waiting at a pipe: the process that has its other end.
 
 /proc/PID/fd and /proc/PID/fdinfo are open to the same user. Which of several pipes a thread waits for is in
 /proc/PID/syscall, which is not (Yama); so what is said holds for each pipe that it could be.

@@ -33,7 +33,7 @@ _SHOWN_CHARS = 40  # of the text of a group or a loop
 
 
 class _Unclear(Exception):
-    """Why the string is no shell script, or one that is not read here."""
+    """Why the string is no shell script, or is not read here."""
 
 
 class Script(NamedTuple):
@@ -57,7 +57,7 @@ def read(text: str) -> Script:
 
 
 def commands(text: str | None) -> list[Command]:
-    """Return the commands of a string; none of one that cannot be read."""
+    """Return the commands of a string; none if it cannot be read."""
     return [] if text is None or len(text) > _MOST_CHARS else read(text).commands
 
 

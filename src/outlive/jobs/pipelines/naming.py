@@ -121,7 +121,7 @@ def _named(words: list[str]) -> list[str]:
 
 
 def _words(text: str) -> list[str]:
-    """Return the words of the command that a shell string is named for; none of one that cannot be read."""
+    """Return the words of the command that a shell string is named for; none if it cannot be read."""
     each = _first_stages(reader.commands(text))
     for passed in (BESIDE, _BEFORE | _SAYING, _BEFORE):
         chosen = next((words for words in reversed(each) if words[0].rpartition("/")[2] not in passed), None)
