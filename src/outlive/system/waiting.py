@@ -23,7 +23,7 @@ _T = TypeVar("_T")
 
 _SHORT_S = 0.5  # how long a command line waits before it loads what its answer may need
 _MOST_MS = 2**31 - 1  # poll(2) takes an int
-_SOON_S, _LATER_S, _AT_FIRST_S = 0.05, 0.25, 10.0
+_SOON_S, _LATER_S = 0.02, 0.25
 _TURN_S = 0.05  # between two looks at whether a call that waits for its turn was cancelled
 _load: Callable[[], None] | None = None  # what it loads, until it has
 _load_at = 0.0  # time.monotonic seconds
@@ -125,16 +125,16 @@ def poll(poller: select.poll, left_ms: int | None) -> list[tuple[int, int]]:
 
 
 class Looks:
-    """When to look again at a file that another process may write: 20 times a second for the first ten
-    seconds, then four times."""
+    """When to look again at what no event tells of, a file of another program or a port: at growing
+    intervals, in the end four times a second."""
 
     def __init__(self) -> None:
-        self._later_at = time.monotonic() + _AT_FIRST_S
+        self._wait_s = _SOON_S
 
     def next(self) -> float:
         """Return when to look next (time.monotonic seconds)."""
-        now = time.monotonic()
-        return now + (_SOON_S if now < self._later_at else _LATER_S)
+        wait_s, self._wait_s = self._wait_s, min(self._wait_s * 1.5, _LATER_S)
+        return time.monotonic() + wait_s
 
 
 def checkpoint() -> None:

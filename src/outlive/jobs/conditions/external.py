@@ -25,7 +25,6 @@ from outlive.system import ports
 from outlive.system.fds import Closing
 from outlive.system.waiting import Looks
 
-_PROBE_S = (0.02, 0.25)  # how often ports are probed
 _CLOCK_TICK_S = 0.01  # file times are cut to a tick of the kernel's clock: 4 ms at 250 Hz, 10 ms at 100 Hz
 
 
@@ -72,7 +71,7 @@ class _Asked(Probe):
     waits in the same loop."""
 
     def __init__(self) -> None:
-        self._wait_s = _PROBE_S[0]
+        self._looks = Looks()
         self._read = -1  # at its end when the question that is under way has its answer
         self._asked = False
         self._answers: list[object] = []
@@ -89,7 +88,7 @@ class _Asked(Probe):
         if self._answers:
             self.close()
             self.fds, self.undecided = (), False
-            self._later()
+            self.again = self._looks.next()
             return self._answers.pop()
         if not self._asking and (self.again is None or time.monotonic() >= self.again):
             self._read, done = os.pipe()
@@ -98,10 +97,6 @@ class _Asked(Probe):
             self._asked = True
             threading.Thread(target=self._answer, args=(done,), daemon=True).start()
         return None
-
-    def _later(self) -> None:
-        self.again = time.monotonic() + self._wait_s
-        self._wait_s = min(self._wait_s * 1.5, _PROBE_S[1])
 
     def _answer(self, done: int) -> None:
         with Closing(done):
@@ -161,7 +156,7 @@ class _OnPort(_Asked):
         if self._anybody or inspection.state.state != "created":
             return False
         self.last = "the job has not started"
-        self._later()
+        self.again = self._looks.next()
         return True
 
 
@@ -190,7 +185,7 @@ class Port(_OnPort):
             self.last = f"no process listens on port {self._port} of this machine"
         fired = None if owner is None else self._fired(facts, owner)
         if fired is None:
-            self._later()
+            self.again = self._looks.next()
         return fired
 
     def _fired(self, facts: dict[str, object], owner: Owner) -> Fired:
@@ -220,7 +215,7 @@ class Port(_OnPort):
                 owner = ports.owner(listening[0].inode, members)
                 return facts | {"address": listening[0].address, "owned": True, "pid": owner}
         self.last = f"no process listens on port {self._port} of the job's own network"
-        self._later()
+        self.again = self._looks.next()
         return None
 
     def _question(self) -> ports.Reached:
@@ -258,7 +253,7 @@ class Http(_OnPort):
         if self._is_early(inspection):
             return None
         if self._looks_first and not self._asking and self._is_another_program(inspection):
-            self._later()
+            self.again = self._looks.next()
             return None
         answer = self._ask()
         if answer is None:
