@@ -62,6 +62,24 @@ def test_a_job_on_a_host_stays_readable_without_the_part(cli: Cli, place: Path, 
     assert "[hosts]: the part of outlive that this section is for is not installed" in error["message"]
 
 
+def test_a_job_with_a_test_report_stays_readable_without_the_part(cli: Cli, place: Path) -> None:
+    job = cli.ok("run", "--wait", "--report", "r.tap", "echo 'ok 1' > r.tap; echo out")
+    assert job["tests"]["passed"] == 1
+    installed = Installed(place)
+    shutil.rmtree(installed.package / "parts" / "reports")
+    env: dict[str, str | None] = {**installed.env}
+    for verb in ("status", "poll", "wait"):
+        found = cli.ok(verb, job["job_id"], env=env)
+        assert (found["state"], "tests" in found) == ("exited", False)
+        assert "made with the part reports of outlive, which is not installed here" in found["hint"]
+    again = cli.ok("restart", "--wait", job["job_id"], env=env)
+    assert "the part reports" in again["hint"]
+    assert cli.ok("status", again["job_id"])["tests"]["passed"] == 1, "what a part keeps goes on with the definition"
+    assert "the part" not in str(cli.ok("run", "--wait", "true", env=env).get("hint"))
+    error = cli.error("run", "--report", "r.tap", "true", code="invalid_argument", env=env)
+    assert error["message"] == "unknown option of run: --report"
+
+
 def test_a_part_that_needs_another_goes_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
     names = [part.name for part in parts.every()]
     assert {"http", "page"} <= set(names)

@@ -72,7 +72,6 @@ MAX_CONFIG_BYTES = 8 * 1024**2
 MAX_ENV_FILE_BYTES = 1_048_576
 MAX_STDIN_WRITE_BYTES = 64 * 1024**2
 MAX_PATTERN_CHARS = 1_000
-MAX_REPORT_CHARS = 1_000  # of the path or glob of a test report
 MAX_WATCHES = 16  # of one job
 MAX_CONDITIONS = 16  # of one wait
 MIN_QUOTA_BYTES = 65_536
@@ -85,15 +84,6 @@ TERMINAL_LINE_BYTES = 4_095  # of one line in canonical mode; the kernel drops t
 POLICY_JOBS = 1_000  # that `policy check --history` looks at
 TITLED_JOBS = 10_000  # the newest ones, among which a title is looked for
 ID_PART_CHARS = 4  # shortest beginning or end of an id that names a job
-
-# --- test reports -----------------------------------------------------------------------------------------------
-REPORT_BYTES = 16 * 1024**2  # of all reports of a job together
-REPORT_FILES = 1_000  # that match one glob
-REPORT_LOOKED = 20_000  # entries of directories that are compared with a glob
-REPORT_ENTRIES = 250_000  # elements or lines of one report
-REPORT_FAILURES = 10  # failed tests that an answer lists
-REPORT_NAME_CHARS = 120  # of the name of a test, and of a place
-REPORT_MESSAGE_CHARS = 240
 
 # --- starting, controlling and ending a job ---------------------------------------------------------------------
 LAUNCH_S = 30.0  # from the request to the supervisor's first word; a loaded machine needs seconds

@@ -7,12 +7,26 @@ its own code, it names ("module:name") or imports inside a method: a declaration
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TypeAlias
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
+from outlive.answers import Part as Fields
+from outlive.answers.advice import Advice
+from outlive.core.records import Definition
 from outlive.core.rights import Rights
 
+if TYPE_CHECKING:  # TAB loads this, and needs no store
+    from outlive.store.inspection import inspect
+
+Inspection: TypeAlias = "inspect.Inspection"  # of a job
 Tool: TypeAlias = "dict[str, object]"  # as it stands in `tools/list`
+
+
+class Said(NamedTuple):
+    """What a part says of a job. `fields`: a record of the class that the part declares; None: they are not there."""
+
+    fields: Fields | None
+    advice: Sequence[Advice] = ()
 
 
 class Part:
@@ -35,6 +49,32 @@ class Part:
     sections: Mapping[str, str] = {}
     # Kind of host → "module:ENGINE" (launch/engine.py)
     engines: Mapping[str, str] = {}
+
+    # --- a job that it has something to do with ---
+
+    # "module:ARGUMENTS" that it adds to those of the verbs that make a job: a tuple of Arg (verbs/spec.py)
+    arguments: str = ""
+    # "module:class" of the fields that it adds to what answers say of a job (answers/__init__.py)
+    fields: str = ""
+    # Modules that an answer needs which comes after a long wait: it loads them before, since an update may replace files
+    after_waits: tuple[str, ...] = ()
+
+    def kept(self, args: Mapping[str, object]) -> dict[str, object]:
+        """Return what it keeps of the arguments of a job that is made: members of `meta.json`, each of which the list of
+        parts names. It is asked in a caller, before anything is made."""
+        return {}
+
+    def check(self, definition: Definition) -> None:
+        """Refuse a job that is to be made, or made again, and could not do what it asks for. It is asked in a caller,
+        before anything is made. Errors: invalid_argument."""
+
+    def described(self, inspection: Inspection) -> Said | None:
+        """Return what it says of a job; None: nothing. It is asked for each answer about one job."""
+        return None
+
+    def lines(self, answer: Mapping[str, object]) -> list[str]:
+        """Return the lines in which its fields in an answer are told, to a model and to a person."""
+        return []
 
     # --- read by `outlive doctor` ---
 

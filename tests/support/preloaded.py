@@ -42,7 +42,7 @@ _PROGRAM = Path(preloading.__file__)
 # All of our own code but what brings large packages with it (the SDK, urwid, a parser of XML). A call that starts a job is
 # four forks and more, and a fork costs what there is to share: with 80 MB of it instead of 36 a call takes a quarter longer
 _FOR_CALLS = tuple(
-    "outlive -outlive.mcp -outlive.demo -outlive.parts.page -outlive.parts.http -outlive.cli.top -outlive.reports -outlive.jobs.diagnosis.report"
+    "outlive -outlive.mcp -outlive.demo -outlive.parts.page -outlive.parts.http -outlive.cli.top -outlive.parts.reports"
     " -outlive.parts.clients.asking -mcp -pydantic -urwid".split()
 )
 _FOR_SERVERS = tuple("outlive -outlive.demo -outlive.cli.top".split())

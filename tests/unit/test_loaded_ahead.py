@@ -30,8 +30,10 @@ def test_a_fork_server_has_loaded_large_code_too() -> None:
     assert _reachable(loaded) == loaded
 
 
+# Hooks of parts that a server calls alone (part.py)
+IN_A_SERVER = {"tools", "reads_object", "longest_call_ms"}
 # Loaded before the wait: a look at a condition, or the program, comes first
-EARLY = ("outlive.jobs.conditions.http_get",)
+EARLY = ("outlive.jobs.conditions.http_get", "outlive.parts.reports.checks")
 
 
 @pytest.mark.parametrize(
@@ -69,12 +71,14 @@ def _reachable(loaded: Iterable[str]) -> set[str]:
 
 
 def _imported(module: str) -> Iterator[str]:
-    """The modules of ours that a module imports at any time, other than for a type checker."""
+    """The modules of ours that a module imports at any time, other than for a type checker, or in a server alone."""
     tree = ast.parse(_file(module).read_bytes())
     tests = [node for node in ast.walk(tree) if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"]
-    typing = {id(node) for test in tests for branch in test.body for node in ast.walk(branch)}
+    branches = [branch for test in tests for branch in test.body]
+    branches += [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) and node.name in IN_A_SERVER]
+    never = {id(node) for branch in branches for node in ast.walk(branch)}
     for node in ast.walk(tree):
-        if id(node) in typing:
+        if id(node) in never:
             continue
         names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
         if isinstance(node, ast.ImportFrom):

@@ -18,6 +18,7 @@ LEFT = "left_running"  # processes of an ended job
 CALL = "call"  # what the call named: a job of another session, a title that several have
 WRITTEN = "written"  # what became of a text that this call wrote
 PLAN = "plan"  # what the call asked for and was done otherwise
+PART = "part"  # it was made with a part of outlive that is not installed
 REPORT = "report"  # its test report
 LOST = "lost_output"
 RESOURCES = "not_limited"
@@ -37,7 +38,7 @@ ENCODING = "encoding"
 NEXT = "next_step"
 STILL = "still_running"  # nothing else is known: a face that offers the calls otherwise leaves it out
 ORDER = (
-    LEFT, CALL, WRITTEN, PLAN, REPORT, LOST, RESOURCES, CONDITION, SUPERVISOR, KEYBOARD, INPUT, APPROVAL, ELSEWHERE, OWN_WORDS,
+    LEFT, CALL, WRITTEN, PLAN, PART, REPORT, LOST, RESOURCES, CONDITION, SUPERVISOR, KEYBOARD, INPUT, APPROVAL, ELSEWHERE, OWN_WORDS,
     SILENCE, CAUSE, EXIT_CODE, SANDBOX, SHELL, ENCODING, NEXT, STILL,
 )  # fmt: skip
 

@@ -8,8 +8,8 @@ from typing import Any
 from outlive.answers import EVEN_FALSE, FIRST, FULL_ONLY, HIDDEN, TIME, Answer, Part, field, maybe, optional, part
 from outlive.answers.advice import Advised
 from outlive.answers.named import Approval, Engine, Fault, Keyboard, Notification, Queue, Resources, Usage
+from outlive.answers.of_parts import OfParts
 from outlive.answers.spans import Gap
-from outlive.answers.testing import Reported
 from outlive.core.records import GIT, NETWORKS, REASONS, SANDBOXES, STATES
 
 # Fields that mean the same in several answers
@@ -199,14 +199,14 @@ class Described(Part):
 
 class Status(Answer):  # of status
     # descendants, errno and keyboard are in a hint
-    IN_SENTENCES = frozenset(
+    IN_SENTENCES = OfParts.IN_SENTENCES | frozenset(
         "job_id state exit_code signal reason message ended_by errno pid name command tags owner waiting_for_input prompt "
-        "echo keyboard approval tests report_problem idle_ms stdout_bytes stderr_bytes descendants notification previous".split()
+        "echo keyboard approval idle_ms stdout_bytes stderr_bytes descendants notification previous".split()
     )
 
     job: Job = part(Job)
     described: Described = part(Described, keep=("name", "cwd", "tags"))
-    reported: Reported = part(Reported)
+    of_parts: Part | None = part(OfParts)
     stdout_log_path: str = STDOUT_LOG
     stderr_log_path: str = STDERR_LOG
     exit_code: int | None = field(EXIT_CODE, place=FIRST, human=3, minimum=None)

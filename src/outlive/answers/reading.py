@@ -7,9 +7,9 @@ from outlive.answers import job as known
 from outlive.answers.advice import Advised
 from outlive.answers.job import HowEnded, Job, Losses, OtherRun, Outcome, Place, PortHolder, Prompt, Stopped
 from outlive.answers.named import Approval, Event, Fired, Notice, Resources, Usage
+from outlive.answers.of_parts import OfParts
 from outlive.answers.output import ALTERNATE, SEEN, SNIPPET, Excerpt, Shown, Tails
 from outlive.answers.spans import Cursor
-from outlive.answers.testing import Reported
 from outlive.core.records import STATES
 
 
@@ -29,7 +29,7 @@ class Since(Part):
 
     timeout_ms: int = known.TIMEOUT
     outcome: Outcome | None = part(Outcome)
-    reported: Reported = part(Reported)
+    of_parts: Part | None = part(OfParts)
     descendants: int | None = known.DESCENDANTS
     message: str | None = known.MESSAGE
     approval: Approval | None = known.APPROVAL
@@ -118,7 +118,7 @@ class Wait(Answer):  # of wait
     place: Place | None = part(Place)
     timeout_ms: int = known.TIMEOUT
     outcome: Outcome | None = part(Outcome)
-    reported: Reported = part(Reported)
+    of_parts: Part | None = part(OfParts)
     descendants: int | None = known.DESCENDANTS
     previous: OtherRun | None = known.PREVIOUS
     advised: Advised = part(Advised)

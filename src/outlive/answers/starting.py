@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from outlive.answers import FULL_ONLY, HIDDEN, LAST, TIME, Answer, field, maybe, optional, part
+from outlive.answers import FULL_ONLY, HIDDEN, LAST, TIME, Answer, Part, field, maybe, optional, part
 from outlive.answers import job as known
 from outlive.answers.advice import Advised
 from outlive.answers.job import Described, Job, OtherRun, PortHolder
 from outlive.answers.named import Fired
+from outlive.answers.of_parts import OfParts
 from outlive.answers.output import Shown, Tails
-from outlive.answers.testing import Reported
 
 
 class Started(Answer):  # of run, start and restart
     job: Job = part(Job)
     shown: Shown = part(Shown)
     described: Described = part(Described)
-    reported: Reported = part(Reported)
+    of_parts: Part | None = part(OfParts)
     started_at: str = optional("When the command started (or was about to).", brief=FULL_ONLY, human=15, format=TIME)
     snapshot: Tails = field("The ends of both streams.", place=LAST, brief=FULL_ONLY, human=HIDDEN)
     stdout_log_path: str = known.STDOUT_LOG

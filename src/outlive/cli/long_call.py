@@ -8,13 +8,14 @@ from __future__ import annotations
 import importlib
 from contextlib import suppress
 
+from outlive import parts
 from outlive.supervisor import large_code
 
 # With what these import at once; a unit test follows their imports
 _NAMES = (
     *("cli.ask", "cli.help", "cli.human", "cli.live.progress", "cli.live.questions", "cli.refusal", "cli.summary"),
     *("cli.text", "config.file", "jobs.conditions.job_wait", "jobs.diagnosis.deleted", "jobs.diagnosis.earlier_runs"),
-    *("jobs.diagnosis.findings", "jobs.diagnosis.report", "jobs.diagnosis.silence", "jobs.interaction.prompt"),
+    *("jobs.diagnosis.findings", "jobs.diagnosis.silence", "jobs.interaction.prompt"),
     *("jobs.notices", "jobs.permission.approval", "jobs.permission.commands", "jobs.permission.facts"),
     *("jobs.starting.adopting", "jobs.starting.scope", "render.failures.looked", "render.failures.telling"),
     *("launch.from_cli", "supervisor.guardian"),
@@ -22,7 +23,8 @@ _NAMES = (
 
 
 def load() -> None:
-    for name in _NAMES:
+    ours = (f"outlive.{name}" for name in _NAMES)
+    for name in (*ours, *(name for part in parts.every() for name in part.after_waits)):
         with suppress(ImportError):  # of a library that is not installed; an answer that needs it says so
-            importlib.import_module(f"outlive.{name}")
+            importlib.import_module(name)
     large_code.load()

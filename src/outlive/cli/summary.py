@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from outlive import limits, verbs
+from outlive import limits, parts, verbs
 from outlive.answers.job import Status
 from outlive.answers.permission import is_pending
 from outlive.cli.text import Style, line
@@ -15,7 +15,6 @@ from outlive.jobs import adoption, lookup
 from outlive.jobs.context import Context
 from outlive.jobs.interaction import shown_output
 from outlive.render.failures import other_run
-from outlive.reports import wording
 from outlive.store.output.merged import Output
 from outlive.verbs import brief
 
@@ -66,8 +65,7 @@ def of(answer: dict[str, object], style: Style) -> str:
     lines.append(", ".join([f"{style.paint(state_of(answer), colour(answer))} {first}".rstrip(), *others]))
     previous = other_run.previous(answer)  # what changed since the run before
     lines += filter(None, (_place(answer), _fired(answer), _survivors(answer), previous))
-    if answer.get("tests") or answer.get("report_problem"):
-        lines += map(line, wording.lines(answer))
+    lines += map(line, parts.lines(answer))
     if answer.get("type") == "status":
         fields = verbs.fields_of("status")
         rest = brief.besides(brief.of(answer, fields), fields, Status.IN_SENTENCES | _TOLD)

@@ -62,14 +62,6 @@ class Sandbox(Record):
         return {"mode": self.mode, "network": self.network, "git": self.git}
 
 
-class SandboxTrial(Record):
-    """Whether a sandbox can be set up on a machine."""
-
-    bwrap: str | None  # the path of bubblewrap
-    problem: str | None  # None: it can
-    advice: str | None
-
-
 class Resources(Record, omitted=("cpus", "memory", "gpus", "cpu_time", "processes", "nice", "options")):
     """What a job may use, in the canonical form (core/resources.py). None: it was not named."""
 
@@ -127,15 +119,6 @@ class Approval(Record, omitted=("input", "file_env", "env_sha256", "files")):
     file_env: dict[str, str | None] | None = None  # variables of its files; null: the value is not shown
     env_sha256: str | None = None
     files: dict[str, list[int]] | None = None  # that the command runs: what a change of each changes
-
-
-class Decision(Record):
-    """What became of an approval: the content of `approval.json`."""
-
-    state: str = ""
-    by: str | None = None
-    reason: str | None = None
-    at: str | None = None
 
 
 def _targets(file: str | None, command: str | None) -> dict[str, str]:
@@ -357,7 +340,6 @@ class Definition(Record, omitted=("script", "cwd_id")):
     session: str | None = None  # of the agent that started it: the name of its inbox; None: a person did
     quota_bytes: int = limits.QUOTA_BYTES
     notification: Notification = Notification()
-    report: str | None = None  # path or glob of the test report that the command writes; relative to cwd
     dedupe_key: str | None = None
     sandbox: Sandbox | None = None
     elevated: bool = False  # the call asked to leave the sandbox
@@ -369,6 +351,17 @@ class Definition(Record, omitted=("script", "cwd_id")):
     restarted_from: str | None = None
     approval: Approval | None = None
     root: str = ""
+    kept: dict[str, Any] = {}  # what parts of outlive keep beside these, by the names of its members in the file
+
+    @classmethod
+    def of(cls, content: dict[str, Any]) -> "Definition":
+        definition = super().of(content)
+        vars(definition)["kept"] = {name: value for name, value in content.items() if name not in cls.FIELDS}
+        return definition
+
+    def write_into(self, content: dict[str, Any]) -> None:
+        super().write_into(content)
+        content |= content.pop("kept")
 
     @classmethod
     def misfit(cls, content: dict[str, Any]) -> str | None:

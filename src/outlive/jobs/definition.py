@@ -12,7 +12,7 @@ import stat
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from outlive import limits
+from outlive import limits, parts
 from outlive.core import resources
 from outlive.core.env_files import check_env, is_env_name, read_env_files
 from outlive.core.ids import sha256
@@ -29,7 +29,6 @@ from outlive.jobs.permission import boundary
 from outlive.jobs.pipelines.naming import name_of
 from outlive.launch import engines
 from outlive.launch.engines import Host
-from outlive.reports import path as report_path
 from outlive.sandbox import access
 from outlive.system import fds, machine
 
@@ -107,7 +106,6 @@ def plan(ctx: Context, job_id: str, *, start_now: bool, **args: Any) -> Plan:
         owner=ctx.caller.owner,
         scope=ctx.caller.scope,
         session=ownership.session_of(ctx.caller),
-        report=args.get("report"),
         notification=Notification.replace(
             notification(ctx.caller, args.get("notify_command"), args.get("notify_file")), watches=watches
         ),
@@ -123,9 +121,10 @@ def plan(ctx: Context, job_id: str, *, start_now: bool, **args: Any) -> Plan:
         machine=machine.here(),
         created_at=timestamp(),
         root=ctx.store.path,
+        kept={name: value for part in parts.every() for name, value in part.kept(args).items()},
     )
     boundary.require_sinks(definition)
-    report_path.require(definition)
+    check_parts(definition)
     if host is not None:
         host.engine.check(host, definition)
     unneeded = args.get("elevated") and not (ctx.config.uses("sandbox") or ctx.caller.ceiling)
@@ -136,6 +135,12 @@ def plan(ctx: Context, job_id: str, *, start_now: bool, **args: Any) -> Plan:
         hints += [f"{line}." for line in ctx.config.ignored]
     hint = " ".join(hints) or None
     return Plan(definition, {**from_files, **env}, stdin_data=data, stdin_fd=stdin_fd, script=script, hint=hint)
+
+
+def check_parts(definition: Definition) -> None:
+    """Let each part refuse a job that could not do what it asks for. Errors: invalid_argument."""
+    for part in parts.every():
+        part.check(definition)
 
 
 def host_of(caller: Principal, name: str | None) -> Host | None:

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import time
 
-from outlive import limits
+from outlive import limits, parts
 from outlive.answers import ABSENT, sentences
-from outlive.answers.advice import Advice
+from outlive.answers.advice import PART, Advice, told
 from outlive.answers.job import Described, HowEnded, Losses, OtherRun, Outcome, Place, Prompt, Stopped
-from outlive.answers.testing import Reported
+from outlive.answers.of_parts import OfParts
 from outlive.core.ids import short_id
 from outlive.core.records import Sources
 from outlive.core.started import never_ran, started_at
@@ -22,11 +22,11 @@ from outlive.jobs.diagnosis import other_machine, use
 from outlive.jobs.diagnosis.use import Figures
 from outlive.jobs.interaction import keyboard
 from outlive.jobs.processes import descendants, stopped_supervisor
+from outlive.part import Said
 from outlive.store.inspection.inspect import Inspection
 from outlive.store.job_dir import KEYBOARD, LOGS, JobDir
 from outlive.store.output.merged import Output
 from outlive.system import process
-from outlive.system.waiting import checkpoint
 
 _JOINING = "|;&\n"  # without one of these a string is one command
 
@@ -134,14 +134,26 @@ def may_look_for_processes(command: list[str]) -> bool:
     return "pgrep" in text or "pkill" in text or ("grep" in text and "ps " in text)
 
 
-def reported(inspection: Inspection) -> Reported:
-    """Return what the test report of an ended job says; nothing of a job without one."""
-    if inspection.definition.report is None or not inspection.state.finished:
-        return Reported()
-    from outlive.jobs.diagnosis import report  # late: 35 ms, of XML, and few jobs have a report
+def of_parts(inspection: Inspection) -> Said:
+    """Return what the parts of outlive say of a job."""
+    fields, found = OfParts(), [*advice_of_missing(inspection)]
+    for part in parts.every():
+        said = part.described(inspection)
+        if said is not None:
+            setattr(fields, part.name, said.fields)
+            found += said.advice
+    return Said(fields, found)
 
-    checkpoint()
-    return report.reported(inspection)
+
+def advice_of_missing(inspection: Inspection) -> list[Advice]:
+    """Return with which parts of outlive a job was made that are not there."""
+    missing = parts.missing(inspection.definition.kept)
+    those = f"the part{'s' if len(missing) > 1 else ''} {' and '.join(missing)} of outlive, which"
+    return (
+        told(PART, f"It was made with {those} {'are' if len(missing) > 1 else 'is'} not installed here.")
+        if missing
+        else []
+    )
 
 
 def how_ended(inspection: Inspection, job: JobDir) -> HowEnded | None:

@@ -3,12 +3,15 @@ neither are those that need it; everything else works."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
 
 from outlive.part import Part
 
-NAMES = ("hosts", "http", "page", "clients", "doctor")  # the order in which they are asked
+NAMES = ("hosts", "http", "page", "clients", "doctor", "reports")  # the order in which they are asked
+# Member of `meta.json` → the part that keeps it there
+KEEPERS = {"report": "reports"}
 
 
 @cache
@@ -25,6 +28,17 @@ def every() -> tuple[Part, ...]:
         if all(needed in found for needed in part.needs):
             found[name] = part
     return tuple(found.values())
+
+
+def lines(answer: Mapping[str, object]) -> list[str]:
+    """Return the lines in which the fields of parts in an answer are told, to a model and to a person."""
+    return [line for part in every() for line in part.lines(answer)]
+
+
+def missing(kept: Mapping[str, object]) -> list[str]:
+    """Return the names of the parts that are not there, and kept one of these members of `meta.json`."""
+    there = {part.name for part in every()}
+    return sorted({KEEPERS[name] for name, value in kept.items() if name in KEEPERS and value is not None} - there)
 
 
 @cache

@@ -7,7 +7,8 @@ import sys
 from collections.abc import Mapping
 
 import outlive
-from outlive.core.records import Sandbox, SandboxTrial
+from outlive.core.record import Record
+from outlive.core.records import Sandbox
 from outlive.errors import OutliveError
 from outlive.system import fds, own_programs
 from outlive.system.paths import is_in
@@ -120,6 +121,14 @@ def tried(path: str) -> str | None:
         return str(error)
     said = " ".join(done.stderr.decode("utf-8", "replace").split())
     return None if done.returncode == 0 else said or f"exit code {done.returncode}"
+
+
+class SandboxTrial(Record):
+    """Whether a sandbox can be set up on a machine."""
+
+    bwrap: str | None  # the path of bubblewrap
+    problem: str | None  # None: it can
+    advice: str | None
 
 
 def trial(configured: str | None = None) -> SandboxTrial:

@@ -5,14 +5,13 @@ The process that made the job holds ASKER_BYTE of the job's lock while it waits 
 because it alone knows the environment that the job is to have.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import time
 
 from outlive.core.members import parse_json
-from outlive.core.records import APPROVALS, Approval, Decision, Definition
+from outlive.core.record import Record
+from outlive.core.records import APPROVALS, Approval, Definition
 from outlive.core.units import seconds_or, timestamp
 from outlive.store import atomic_file, history
 from outlive.store.job_dir import JobDir
@@ -22,6 +21,15 @@ from outlive.system.fds import Closing
 FILE = "approval.json"
 PENDING, APPROVED, DENIED, EXPIRED, WITHDRAWN = APPROVALS
 ASKER_BYTE = 2
+
+
+class Decision(Record):
+    """What became of an approval: the content of `approval.json`."""
+
+    state: str = ""
+    by: str | None = None
+    reason: str | None = None
+    at: str | None = None
 
 
 def record_asked(job: JobDir, asked: Approval) -> None:

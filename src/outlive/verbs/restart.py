@@ -15,7 +15,6 @@ from outlive.jobs import definition as definition_module
 from outlive.jobs.context import Context
 from outlive.jobs.starting import making
 from outlive.jobs.starting.start_and_wait import StartCall
-from outlive.reports import path as report_path
 from outlive.store.job_dir import JobDir
 from outlive.system import machine
 
@@ -70,7 +69,7 @@ def _plan(ctx: Context, old: JobDir, env: dict[str, str], host_name: str | None)
         approval=None,
         notification=_from_the_start(before.notification),
     )
-    report_path.require(definition)
+    definition_module.check_parts(definition)
     if host is not None:
         host.engine.check(host, definition)
     data, script = making.stdin_data(old), making.script(old, before)

@@ -1,7 +1,9 @@
 """Arguments that several verbs declare alike: what a job is, what of its output an answer shows,
 how long a call waits."""
 
-from outlive import limits
+from pkgutil import resolve_name
+
+from outlive import limits, parts
 from outlive.core.records import GIT, MATCH_TYPES, NETWORKS, REGEX, SANDBOXES
 from outlive.verbs.spec import BOOL, BYTES, ENV, INT, ITEMS, MS, OBJECT, PATH, SECONDS, SHOW, STR, STRS, WORDS, Arg
 
@@ -65,9 +67,7 @@ DEFINITION = (
         metavar="COMMAND"),
     Arg("notify_file", PATH, "File that gets the job.finished event as one line.", hidden="mcp", metavar="FILE"),
     *WATCHES,
-    Arg("report", STR, "Test report that the command writes, a path or a glob from its directory: JUnit XML, TAP, go test -json, "
-        "JSON of pytest. Answers about the ended job have its counts and its failed tests.", metavar="PATH",
-        mcp_help="its test report (path or glob)"),
+    *(argument for part in parts.every() if part.arguments for argument in resolve_name(part.arguments)),
     Arg("tags", STRS, "Tags, such as project.build.", default=(), cli="--tag", metavar="TAG", mcp_help="such as project.build"),
     Arg("title", STR, "Short name for lists.", metavar="TEXT", mcp_help="for lists"),
     Arg("description", STR, "The title of a job that has none, cut to its length; other tools have it.", cli="", hidden=True),

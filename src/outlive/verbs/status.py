@@ -32,18 +32,18 @@ def status(ctx: Context, *, job: str) -> Status:
             if state.ended_badly:
                 checkpoint()
             previous = job_answer.previous(ctx.caller, inspection, output)
-        reported = job_answer.reported(inspection)
+        of_parts = job_answer.of_parts(inspection)
         alive = job_answer.living(inspection, job_dir) if descendants_there is None else descendants_there
         found = [
             *advised,
             *advice.left_running(job_dir.job_id, alive if state.finished else None),
-            *advice.told(advice.REPORT, reported.hint),
+            *of_parts.advice,
             *advice.told(advice.LOST, lost.hint),
         ]
         return Status(
             job=Job(job_id=job_dir.job_id, state=state.state),
             described=described,
-            reported=reported,
+            of_parts=of_parts.fields,
             stdout_log_path=job_dir.log_path(0),
             stderr_log_path=job_dir.log_path(1),
             exit_code=state.exit_code,

@@ -134,7 +134,7 @@ class _WaitedJob:
             snippet=polled.snippet or None,
             timeout_ms=became.timeout_ms,
             outcome=became.outcome,
-            reported=became.reported,
+            of_parts=became.of_parts,
             descendants=became.descendants,
             previous=became.previous,
             advised=became.advised,

@@ -47,20 +47,20 @@ def of(
         advised = job_answer.advice(ctx, inspection, job, output, reading.asks, reading.stopped)
         unread = shown_output.not_utf_8(ctx, output)
         previous = job_answer.previous(ctx.caller, inspection, output)
-    reported = job_answer.reported(inspection)
+    of_parts = job_answer.of_parts(inspection)
     left = job_answer.living(inspection, job) if state.finished else None
     found = [
         *noted,
         *advised,
         *advice.left_running(job.job_id, left),
-        *advice.told(advice.REPORT, reported.hint),
+        *of_parts.advice,
         *advice.told(advice.LOST, lost.hint),
         *advice.told(advice.ENCODING, unread),
     ]
     became = Since(
         timeout_ms=inspection.definition.timeout_ms,
         outcome=job_answer.outcome(inspection, job),
-        reported=reported,
+        of_parts=of_parts.fields,
         descendants=left if state.finished else ABSENT,
         message=state.message or None,
         approval=job_answer.approval_of(inspection, job),

@@ -14,7 +14,7 @@ from functools import partial
 
 from outlive.config import state_directory
 from outlive.core.ids import short_id
-from outlive.core.records import Decision, Definition
+from outlive.core.records import Definition
 from outlive.core.units import timestamp
 from outlive.errors import OutliveError, from_os
 from outlive.jobs import adoption, auditing, lookup, ownership
@@ -74,7 +74,7 @@ def _hold(ctx: Context, plan: Plan, job: JobDir, holder: int) -> None:
         os.close(holder)
 
 
-def _answer(job: JobDir, deadline: float | None) -> Decision | None:
+def _answer(job: JobDir, deadline: float | None) -> approval.Decision | None:
     """Wait for the answer. Return None if the job was removed or `deadline` (time.monotonic
     seconds) has passed."""
     looks = Looks()
@@ -119,7 +119,7 @@ def take(ctx: Context, job: JobDir, state: str, always: bool, reason: str | None
         remember(job.read_meta(), by)
 
 
-def _write(ctx: Context, job: JobDir, state: str, by: str, reason: str | None) -> tuple[Decision, bool]:
+def _write(ctx: Context, job: JobDir, state: str, by: str, reason: str | None) -> tuple[approval.Decision, bool]:
     """Record that a person answers, and write the answer down as `store.approval.answer` does. Errors: io_error."""
     auditing.note(ctx, "approve" if state == approval.APPROVED else "deny", job.job_id, by=by, message=reason)
     try:
@@ -205,7 +205,7 @@ def _require_pending(inspection: Inspection, job: JobDir) -> None:
         )
 
 
-def _answered(job: JobDir, given: Decision) -> OutliveError:
+def _answered(job: JobDir, given: approval.Decision) -> OutliveError:
     by = f" by {given.by}" if given.by else ""
     message = f"job {short_id(job.job_id)} was {given.state} already{by}"
     return OutliveError("invalid_state", message, hint="The first answer counts.")

@@ -11,7 +11,7 @@ import socket
 from contextlib import closing
 
 from outlive.core.ids import short_id
-from outlive.core.records import Approval, Decision, Definition, Ending
+from outlive.core.records import Approval, Definition, Ending
 from outlive.errors import OutliveError, from_os
 from outlive.jobs import auditing
 from outlive.jobs.context import Context
@@ -55,7 +55,7 @@ def start(ctx: Context, job: JobDir, plan: Plan | None = None) -> socket.socket 
             _deny(ctx, job, changed)
             return None
         if not history.told(job, history.APPROVED):
-            given = approval.read(job) or Decision()
+            given = approval.read(job) or approval.Decision()
             history.record(job, history.APPROVED, by=given.by, reason=given.reason)
         ctx.store.mark_live(job.job_id)
         fault_points.at("approve_locked")
@@ -135,12 +135,12 @@ def settle(ctx: Context, job: JobDir) -> Inspection:
 
 def _deny(ctx: Context, job: JobDir, reason: str | None) -> None:
     """End a job that a person approved and that may not start."""
-    given = Decision(state=approval.DENIED, reason=reason)
+    given = approval.Decision(state=approval.DENIED, reason=reason)
     _end(job, given)
     auditing.note_unstarted(ctx, job.job_id, OutliveError("denied", _message(given)))
 
 
-def _end(job: JobDir, given: Decision) -> None:
+def _end(job: JobDir, given: approval.Decision) -> None:
     """Write down the end of a job that never ran. Nothing of it runs, its notification commands
     included: they were refused with it."""
     with closing(Locks(job)):
@@ -158,7 +158,7 @@ def _end(job: JobDir, given: Decision) -> None:
         job.unmark_live()
 
 
-def _message(given: Decision) -> str:
+def _message(given: approval.Decision) -> str:
     by = f" by {given.by}" if given.by else ""
     why = f": {given.reason}" if given.reason else ""
     said = {

@@ -68,7 +68,7 @@ def made(
         advised = job_answer.advice(ctx, inspection, job, output, asks, described.stopped)
         unread = shown_output.not_utf_8(ctx, output)
         previous = job_answer.previous(ctx.caller, inspection, output)
-    reported = job_answer.reported(inspection)
+    of_parts = job_answer.of_parts(inspection)
     if ctx.caller.client is not None:
         known_to_session.mark_seen(ctx, job, shown.next_seq, asks=asks.waiting_for_input)
     found = [
@@ -82,14 +82,14 @@ def made(
         found += advice.told(advice.NEXT, None if is_known else _after_end(inspection))
     elif not found and not any(one.kind == advice.INPUT for one in noted):
         found += _meanwhile(inspection)
-    found += [*noted, *advice.told(advice.REPORT, reported.hint), *advice.told(advice.ENCODING, unread)]
+    found += [*noted, *of_parts.advice, *advice.told(advice.ENCODING, unread)]
     if inspection.definition.resources is not None:
         found += advice.told(advice.RESOURCES, use.not_limited(inspection))
     return Started(
         job=Job(job_id=job.job_id, state=inspection.state.state),
         shown=shown,
         described=described,
-        reported=reported,
+        of_parts=of_parts.fields,
         started_at=started_at(inspection.state, inspection.definition.created_at)
         or inspection.definition.created_at
         or timestamp(),

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from outlive.config import Config
 from outlive.core import quoted
-from outlive.core.records import SandboxTrial
 from outlive.errors import shortened
 from outlive.launch.engine import Finding
+from outlive.sandbox.bubblewrap import SandboxTrial
 
 
 def finding(name: str, status: str, text: str, advice: str | None = None) -> Finding:

@@ -13,7 +13,7 @@ import re
 import time
 from collections.abc import Callable
 
-from outlive import verbs
+from outlive import parts, verbs
 from outlive.answers import advice
 from outlive.answers.job import Status
 from outlive.answers.listing import Listed
@@ -25,7 +25,6 @@ from outlive.core.units import counted
 from outlive.mcp.tools.text import declared, sentences
 from outlive.render import events, times
 from outlive.render.rows import folded
-from outlive.reports import wording
 from outlive.verbs import brief
 
 _OUTPUT = frozenset({"output", "snapshot", "snippet", "stdout_tail", "stderr_tail", "lines", "notices", "hint"})
@@ -89,7 +88,7 @@ def _run(answer: Members, process: bool) -> tuple[str, list[str]]:
 def _with_output(answer: Members, process: bool, lines: list[str], nothing: str) -> tuple[str, list[str]]:
     """Return the output behind the state, `lines`, the hint and what is left out."""
     output = sentences.output(answer)
-    about = [*sentences.sandbox(answer), *sentences.previous(answer, process), *wording.lines(answer)]
+    about = [*sentences.sandbox(answer), *sentences.previous(answer, process), *parts.lines(answer)]
     words = [sentences.state_line(answer, process), *about, *lines]
     words += sentences.hint(answer)
     words += [*sentences.gap(answer, process), *sentences.drawn(answer), *([] if output else [nothing])]
@@ -157,7 +156,7 @@ def _usage(answer: Members, process: bool) -> tuple[str, list[str]]:
 
 
 def _status(answer: Members, process: bool) -> tuple[str, list[str]]:
-    lines = [sentences.state_line(answer, process), *sentences.sandbox(answer), *wording.lines(answer)]
+    lines = [sentences.state_line(answer, process), *sentences.sandbox(answer), *parts.lines(answer)]
     if answer.get("command"):
         lines.append(f"command: {sentences.command_line(answer['command'])}")
     has_run = not never_ran(text_of(answer, "state"), text_of(answer, "reason"))

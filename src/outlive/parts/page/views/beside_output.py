@@ -62,12 +62,12 @@ def failures(ctx: Context, job_id: str) -> dict[str, Any]:
             added = ctx.config.get("output", "problem_matcher") or ()
             failed = inspection.state.ended_badly
             found, total = looked.failures(source, added, _MOST_FAILURES, failed=failed)
-        tests = job_answer.reported(inspection).tests if inspection.state.finished else None
+        said = job_answer.of_parts(inspection).fields
     return {
         "job_id": job.job_id,
         "failures": [list(one) for one in found],
         "total": total,
-        **({"tests": tests.to_dict()} if tests is not None else {}),
+        **({name: value for name, value in said.to_dict().items() if name == "tests"} if said else {}),
     }
 
 

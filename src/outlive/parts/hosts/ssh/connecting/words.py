@@ -9,10 +9,11 @@ import json
 
 from outlive.core.members import parse_json
 from outlive.core.record import Record
-from outlive.core.records import SandboxTrial, State
+from outlive.core.records import State
 from outlive.errors import OutliveError
 from outlive.parts.hosts.ssh.connecting import wire
 from outlive.parts.hosts.ssh.connecting.wire import Nonsense
+from outlive.sandbox.bubblewrap import SandboxTrial
 
 _MOST = 1 << 62
 

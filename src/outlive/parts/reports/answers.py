@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from outlive import limits
 from outlive.answers import HIDDEN, Part, field, optional
+from outlive.parts.reports import bounds
 
 
 class FailedTest(Part):
@@ -21,16 +21,17 @@ class Tests(Part):
     failed: int = field("Tests that failed, errors included.")
     skipped: int = field("Tests that were skipped, or were expected to fail.")
     failures: list[FailedTest] = field(
-        f"The first {limits.REPORT_FAILURES} tests that failed; `failed` says how many did.", entry=FailedTest
+        f"The first {bounds.FAILURES} tests that failed; `failed` says how many did.", entry=FailedTest
     )
 
 
 class Reported(Part):
     """What the report says, and what of it could not be read."""
 
+    IN_SENTENCES = frozenset({"tests", "report_problem"})
+
     tests: Tests | None = optional("What the test report of the job says; absent if none was read.", human=HIDDEN)
     report_problem: str | None = optional(
         "What of the report is not in tests, and why: it is not there, older than the job, broken or too large.",
         human=HIDDEN,
     )
-    hint: str | None = None  # for the hint of the answer

@@ -14,9 +14,9 @@ from itertools import islice
 from re import compile as pattern_of
 from typing import NamedTuple
 
-from outlive import limits
 from outlive.core.records import Sandbox
 from outlive.errors import OutliveError
+from outlive.parts.reports import bounds
 from outlive.sandbox import access
 from outlive.system.fds import Closing
 
@@ -49,12 +49,12 @@ class Found(NamedTuple):
 def reports(pattern: str, where: Where) -> Iterator[Found]:
     """Yield the files that a path or a glob names, in the order of their names."""
     walk = _Walk(where)
-    left = limits.REPORT_BYTES
+    left = bounds.BYTES
     with_magic = not _MAGIC.isdisjoint(pattern)
     for count, (path, fd) in enumerate(walk.files(pattern)):
         try:
-            if count >= limits.REPORT_FILES:
-                yield Found(pattern, b"", f"beyond the first {limits.REPORT_FILES:,} files that match")
+            if count >= bounds.FILES:
+                yield Found(pattern, b"", f"beyond the first {bounds.FILES:,} files that match")
                 return
             why = _why_not(fd, where)
             if why is None:
@@ -68,7 +68,7 @@ def reports(pattern: str, where: Where) -> Iterator[Found]:
         finally:
             os.close(fd)
     if walk.is_over:
-        yield Found(pattern, b"", f"beyond the first {limits.REPORT_LOOKED:,} names that are looked at")
+        yield Found(pattern, b"", f"beyond the first {bounds.LOOKED:,} names that are looked at")
 
 
 def _why_not(fd: int, where: Where) -> str | None:
@@ -113,7 +113,7 @@ class _Walk:
     def __init__(self, where: Where) -> None:
         self._where = where
         self._follow = 0 if where.sandbox is None else os.O_NOFOLLOW
-        self._left = limits.REPORT_LOOKED
+        self._left = bounds.LOOKED
         self.is_over = False
 
     def files(self, pattern: str) -> Iterator[tuple[str, int]]:

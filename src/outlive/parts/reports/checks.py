@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 
-from outlive import limits
 from outlive.core.records import Definition
 from outlive.errors import argument, invalid
+from outlive.parts.reports import REPORT, bounds
 from outlive.sandbox.visible_paths import is_in
 
 _PARENT = ".."
@@ -14,13 +14,13 @@ _PARENT = ".."
 
 def require(definition: Definition) -> None:
     """Errors: invalid_argument for a report that could not be read when the job has ended."""
-    if definition.report is None:
+    pattern, sandbox = definition.kept.get(REPORT), definition.sandbox
+    if not isinstance(pattern, str):
         return
-    pattern, sandbox = definition.report, definition.sandbox
     if not pattern.strip() or pattern.endswith("/"):
         raise invalid("report", "the report names no file", hint="Give a path or a glob, such as junit.xml.")
-    if len(pattern) > limits.MAX_REPORT_CHARS:
-        raise invalid("report", f"the report is longer than {limits.MAX_REPORT_CHARS:,} characters")
+    if len(pattern) > bounds.PATTERN_CHARS:
+        raise invalid("report", f"the report is longer than {bounds.PATTERN_CHARS:,} characters")
     if definition.host is not None:
         raise invalid(
             "report",
@@ -31,7 +31,7 @@ def require(definition: Definition) -> None:
         return
     if sandbox.mode != "workspace-write":
         raise invalid("report", f"a job in the sandbox {sandbox.mode} cannot write a report")
-    # Names alone: what is a link later is not followed (reports/find.py)
+    # Names alone: what is a link later is not followed (find.py)
     path = os.path.normpath(os.path.join(definition.cwd, pattern))
     if _PARENT in pattern.split("/") or not is_in(path, [definition.cwd]):
         hint = "Give a path in its directory."

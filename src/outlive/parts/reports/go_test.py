@@ -7,8 +7,8 @@ from __future__ import annotations
 import re
 
 from outlive.core.members import Members, text_of
-from outlive.reports import values
-from outlive.reports.tally import Tally, plain
+from outlive.parts.reports import values
+from outlive.parts.reports.tally import Tally, plain
 
 _MOST_LINES = 50  # of what a test printed
 _MOST_CHARS = 4_000

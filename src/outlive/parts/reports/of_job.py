@@ -2,33 +2,35 @@
 
 from __future__ import annotations
 
-from outlive.answers import sentences
-from outlive.answers.testing import Reported, Tests
+from outlive.answers import advice, sentences
 from outlive.core.started import never_ran
 from outlive.core.units import seconds_or
-from outlive.reports import read
-from outlive.reports.find import Where
+from outlive.part import Said
+from outlive.parts.reports import REPORT, read
+from outlive.parts.reports.answers import Reported, Tests
+from outlive.parts.reports.find import Where
 from outlive.store.inspection.inspect import Inspection
+from outlive.system.waiting import checkpoint
 
 _MASKED = "Which tests failed is not shown: the job has masked variables, whose values are not known here."
 
 
-def reported(inspection: Inspection) -> Reported:
+def said(inspection: Inspection) -> Said | None:
     """Return what the report says; nothing of a command that never ran."""
     definition, state = inspection.definition, inspection.state
-    if definition.report is None or state.started_at is None or never_ran(state.state, state.reason):
-        return Reported()
+    if state.started_at is None or never_ran(state.state, state.reason):
+        return None
     if inspection.elsewhere:
-        return Reported(report_problem="The report is on the machine that ran the job: ask there.")
+        return Said(Reported(report_problem="The report is on the machine that ran the job: ask there."))
+    checkpoint()
+    pattern = str(definition.kept[REPORT])
     ended = _ns(state.finished_at) or None
-    report = read.read(definition.report, Where(definition.cwd, definition.sandbox, _ns(state.started_at), ended))
+    report = read.read(pattern, Where(definition.cwd, definition.sandbox, _ns(state.started_at), ended))
     problems = report.problems
     if definition.mask:
-        problems = _without_words(report, definition.report)
-    said = Reported(tests=report.tests, report_problem=sentences(*problems))
-    if report.tests is not None:
-        said.hint = _hint(report.tests, state.exit_code, complete=not report.problems)
-    return said
+        problems = _without_words(report, pattern)
+    hint = _hint(report.tests, state.exit_code, complete=not report.problems)
+    return Said(Reported(tests=report.tests, report_problem=sentences(*problems)), advice.told(advice.REPORT, hint))
 
 
 def _without_words(report: read.Read, given: str) -> list[str]:
@@ -46,8 +48,10 @@ def _ns(stamp: str | None) -> int:
     return round(seconds_or(stamp, 0) * 1_000) * 1_000_000
 
 
-def _hint(tests: Tests, exit_code: int | None, *, complete: bool) -> str | None:
+def _hint(tests: Tests | None, exit_code: int | None, *, complete: bool) -> str | None:
     """Return what a caller should know who looks at the exit code alone."""
+    if tests is None:
+        return None
     if not tests.passed + tests.failed + tests.skipped:
         return "Its report says that no test ran."
     if tests.failed and exit_code == 0:

@@ -13,7 +13,7 @@ from xml.sax.xmlreader import AttributesImpl
 from defusedxml import DefusedXmlException
 from defusedxml.expatreader import DefusedExpatParser
 
-from outlive.reports.tally import Broken, Tally
+from outlive.parts.reports.tally import Broken, Tally
 
 Attributes: TypeAlias = "AttributesImpl[str] | dict[str, str]"
 

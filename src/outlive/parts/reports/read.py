@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from outlive.answers.testing import Tests
-from outlive.reports import find, go_test, junit, pytest_json, tap, values
-from outlive.reports.find import Found, Where
-from outlive.reports.tally import Broken, Tally, plain
+from outlive.parts.reports import find, go_test, junit, pytest_json, tap, values
+from outlive.parts.reports.answers import Tests
+from outlive.parts.reports.find import Found, Where
+from outlive.parts.reports.tally import Broken, Tally, plain
 
 _LOOKED_BYTES = 65_536  # at the beginning, for the first object
 _SHOWN = 3  # problems with files

@@ -6,7 +6,7 @@ import io
 import json
 from collections.abc import Iterator
 
-from outlive.reports.tally import Broken, Tally
+from outlive.parts.reports.tally import Broken, Tally
 
 _MOST_VALUES = 1_000_000  # of one document: an empty list takes 3 bytes of it, and 64 of memory
 _SHORT_BYTES = 65_536  # that may have any number of values

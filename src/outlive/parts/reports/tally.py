@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from outlive import limits
-from outlive.answers.testing import FailedTest, Tests
 from outlive.core.quoted import cut
+from outlive.parts.reports import bounds
+from outlive.parts.reports.answers import FailedTest, Tests
 from outlive.render.plain_text import readable
 
 _TEXT_CHARS = 65_536  # of what a test reported, in which its first lines and its place are looked for
@@ -35,26 +35,26 @@ class Tally:
     def count_entry(self) -> None:
         """Take note of an element or a line. Errors: Broken if there are too many."""
         self._entries += 1
-        if self._entries > limits.REPORT_ENTRIES:
-            raise Broken(f"it has more than {limits.REPORT_ENTRIES:,} entries.")
+        if self._entries > bounds.ENTRIES:
+            raise Broken(f"it has more than {bounds.ENTRIES:,} entries.")
 
     def fail(self, name: str, text: str, *, message: str = "", place: str = "") -> None:
         """Count a test that failed. `text`: what it reported; `message`: its first lines, where the report has them
         apart; `place`: FILE:LINE, for a text that names none."""
         self.failed += 1
-        if len(self.failures) >= limits.REPORT_FAILURES:
+        if len(self.failures) >= bounds.FAILURES:
             return
         text = _clean(text)
-        place = plain(_place(name, text) or place, limits.REPORT_NAME_CHARS)
+        place = plain(_place(name, text) or place, bounds.NAME_CHARS)
         said = _first_lines(_clean(message)) or _first_lines(text)
-        name = plain(name, limits.REPORT_NAME_CHARS) or "(a test without a name)"
+        name = plain(name, bounds.NAME_CHARS) or "(a test without a name)"
         self.failures.append(FailedTest(name=name, place=place or None, message=said or None))
 
     def add(self, other: Tally) -> None:
         self.passed += other.passed
         self.failed += other.failed
         self.skipped += other.skipped
-        self.failures = (self.failures + other.failures)[: limits.REPORT_FAILURES]
+        self.failures = (self.failures + other.failures)[: bounds.FAILURES]
         self.notes += other.notes
 
     def tests(self) -> Tests:
@@ -79,7 +79,7 @@ def _first_lines(text: str) -> str:
             lines.append(line[:_LINE_CHARS].strip())
         if len(lines) == _MESSAGE_LINES:
             break
-    return cut("\n".join(lines), limits.REPORT_MESSAGE_CHARS)
+    return cut("\n".join(lines), bounds.MESSAGE_CHARS)
 
 
 def _place(name: str, text: str) -> str:

@@ -9,7 +9,7 @@ import io
 import re
 from itertools import takewhile
 
-from outlive.reports.tally import Broken, Tally
+from outlive.parts.reports.tally import Broken, Tally
 
 _RESULT = re.compile(r"([ \t]{0,200})(not )?ok\b[ \t]{0,50}(\d{0,18})(?:\s|$)(.*)")
 _PLAN = re.compile(r"1\.\.(\d{1,9})\s*(?:#.*)?$")

@@ -13,14 +13,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from outlive import limits
 from outlive.core.records import Sandbox
-from outlive.reports import find
-from outlive.reports.read import Read, read, tally_of
-from outlive.reports.tally import Broken
+from outlive.parts.reports import bounds, find
+from outlive.parts.reports.read import Read, read, tally_of
+from outlive.parts.reports.tally import Broken
 from support.tiers import first
 
-SAMPLES = Path(__file__).parents[1] / "fixtures" / "reports"
+SAMPLES = Path(__file__).parents[2] / "fixtures" / "reports"
 SAMPLE_FILES = sorted(SAMPLES.iterdir())
 
 
@@ -130,7 +129,7 @@ def test_a_report_that_cannot_be_read_is_broken_for_a_reason() -> None:
         (_LAUGHS, "it has a document type or entities, which are not read."),
         (b'<!DOCTYPE t SYSTEM "file:///etc/passwd"><testsuite/>', "it has a document type or entities, which are not read."),
         (b"<testsuite>" * 200, "its elements are nested deeper than 100."),
-        (b"<testsuite>" + b"<p/>" * (limits.REPORT_ENTRIES + 1), f"it has more than {limits.REPORT_ENTRIES:,} entries."),
+        (b"<testsuite>" + b"<p/>" * (bounds.ENTRIES + 1), f"it has more than {bounds.ENTRIES:,} entries."),
         (b'<?xml version="1.0" encoding="no-such"?><testsuite/>', "its encoding is not known."),
         (b"[" * _DEEP, "its values are nested too deep."),
         (b'{"tests":' + b"[" * _DEEP, "its values are nested too deep."),
@@ -139,7 +138,7 @@ def test_a_report_that_cannot_be_read_is_broken_for_a_reason() -> None:
         (b'{"a": 1}', "its JSON is no report of pytest."),
         (b'{"summary": {}, "tests": 3}', "its JSON is no report of pytest."),
         (b'{"summary": {"passed": 3}}', "it has no list of its tests."),
-        (b"\n" * (limits.REPORT_ENTRIES + 1) + b"ok", f"it has more than {limits.REPORT_ENTRIES:,} entries."),
+        (b"\n" * (bounds.ENTRIES + 1) + b"ok", f"it has more than {bounds.ENTRIES:,} entries."),
     ]  # fmt: skip
     for data, why in rows:
         with pytest.raises(Broken) as broken:
@@ -153,10 +152,10 @@ def test_texts_of_a_report_are_plain_and_short() -> None:
         junit(f"<testcase name='a\u202e&#10;b{'y' * 1_000}'><failure message='{escapes}'/></testcase>")
     )
     assert name.startswith("a by")
-    assert len(name) == limits.REPORT_NAME_CHARS
+    assert len(name) == bounds.NAME_CHARS
     assert message is not None
     assert message.startswith("red evil")
-    assert len(message) == limits.REPORT_MESSAGE_CHARS
+    assert len(message) == bounds.MESSAGE_CHARS
     [(_, _, message)] = failures(b"not ok 1 - a\n# \x1b]0;title\x07\x1b[31mred\x1b[0m\x00\n")
     assert message == "red"
 
@@ -165,7 +164,7 @@ def test_no_more_failures_are_listed_than_an_answer_may_have() -> None:
     data = junit(*(f"<testcase name='t{number}'><failure/></testcase>" for number in range(500)))
     tally = tally_of(data)
     assert tally.failed == 500
-    assert [one.name for one in tally.failures] == [f"t{number}" for number in range(limits.REPORT_FAILURES)]
+    assert [one.name for one in tally.failures] == [f"t{number}" for number in range(bounds.FAILURES)]
 
 
 JSON = st.recursive(
@@ -222,11 +221,11 @@ def test_no_bytes_make_a_reader_fail_or_exceed_the_bounds(data: bytes) -> None:
     except Broken:
         return
     assert min(tally.passed, tally.failed, tally.skipped) >= 0
-    assert len(tally.failures) == min(tally.failed, limits.REPORT_FAILURES)
+    assert len(tally.failures) == min(tally.failed, bounds.FAILURES)
     for one in tally.failures:
         assert one.name
-        assert max(len(one.name), len(one.place or "")) <= limits.REPORT_NAME_CHARS
-        assert len(one.message or "") <= limits.REPORT_MESSAGE_CHARS
+        assert max(len(one.name), len(one.place or "")) <= bounds.NAME_CHARS
+        assert len(one.message or "") <= bounds.MESSAGE_CHARS
         for text in (one.name, one.place or "", (one.message or "").replace("\n", " ")):
             assert not set(text) & set(map(chr, [*range(32), 127, 0x9B, 0x202E]))
             text.encode()
@@ -317,23 +316,23 @@ def test_a_way_in_circles_ends(tree: Path) -> None:
 
 
 def test_the_names_that_are_looked_at_are_bounded(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits, "REPORT_LOOKED", 2)
+    monkeypatch.setattr(bounds, "LOOKED", 2)
     assert found(tree, "**/e.xml").problems == ["Not counted: **/e.xml, beyond the first 2 names that are looked at."]
 
 
 def test_the_files_and_bytes_that_are_read_are_bounded(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits, "REPORT_FILES", 1)
+    monkeypatch.setattr(bounds, "FILES", 1)
     tests, problems = found(tree, "*.xml")
     assert tests is not None
     assert problems == ["Not counted: *.xml, beyond the first 1 files that match."]
-    monkeypatch.setattr(limits, "REPORT_BYTES", 10)
+    monkeypatch.setattr(bounds, "BYTES", 10)
     assert found(tree, "a.xml") == (None, ["Not counted: a.xml, too large."])
 
 
 def test_a_report_that_is_too_large_leaves_room_for_those_behind_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(limits, "REPORT_BYTES", 10)
+    monkeypatch.setattr(bounds, "BYTES", 10)
     for name, text in (("a", "ok\n" * 9), ("b", "ok\nok\n"), ("c", "ok\nok\n"), ("d", "not ok\n"), ("e", "ok\n")):
         (tmp_path / f"{name}.tap").write_text(text)
     tests, problems = found(tmp_path, "*.tap")

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from outlive.core.members import Members, entries_of, object_of, text_of
-from outlive.reports import values
-from outlive.reports.tally import Broken, Tally
+from outlive.parts.reports import values
+from outlive.parts.reports.tally import Broken, Tally
 
 _SKIPPED = ("skipped", "xfailed")
 _PHASES = ("setup", "call", "teardown")

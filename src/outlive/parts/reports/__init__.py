@@ -1,0 +1,45 @@
+"""Test reports that jobs write, read into one form.
+
+A report is written by what a job runs, so nothing in it is trusted: how much is read, how deep and how long it may be
+has bounds, a report that cannot be read is told in a sentence, and its texts are rendered plain."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from outlive.core.records import Definition
+from outlive.part import Inspection, Part, Said
+
+REPORT = "report"  # the argument, and the member of `meta.json`
+
+
+class Reports(Part):
+    name = "reports"
+    arguments = "outlive.parts.reports.arguments:ARGUMENTS"
+    fields = "outlive.parts.reports.answers:Reported"
+    after_waits = ("outlive.parts.reports.of_job", "outlive.parts.reports.wording")
+
+    def kept(self, args: Mapping[str, object]) -> dict[str, object]:
+        return {REPORT: args.get(REPORT)}
+
+    def check(self, definition: Definition) -> None:
+        from outlive.parts.reports import checks
+
+        checks.require(definition)
+
+    def described(self, inspection: Inspection) -> Said | None:
+        if inspection.definition.kept.get(REPORT) is None or not inspection.state.finished:
+            return None
+        from outlive.parts.reports import of_job
+
+        return of_job.said(inspection)
+
+    def lines(self, answer: Mapping[str, object]) -> list[str]:
+        if not answer.get("tests") and not answer.get("report_problem"):
+            return []
+        from outlive.parts.reports import wording
+
+        return wording.lines(answer)
+
+
+PART = Reports()
