@@ -16,10 +16,21 @@ from outlive.core.records import Definition
 from outlive.core.rights import Rights
 
 if TYPE_CHECKING:  # TAB loads this, and needs no store
-    from outlive.store.inspection import inspect
+    from outlive.jobs.context import Context
+    from outlive.store.inspection.inspect import Inspection
+    from outlive.store.job_dir import JobDir
+    from outlive.store.output.merged import Output
 
-Inspection: TypeAlias = "inspect.Inspection"  # of a job
 Tool: TypeAlias = "dict[str, object]"  # as it stands in `tools/list`
+
+
+class Look(NamedTuple):
+    """A look at a job, for an answer of a call."""
+
+    ctx: Context
+    inspection: Inspection
+    job: JobDir
+    output: Output
 
 
 class Said(NamedTuple):
@@ -68,13 +79,17 @@ class Part:
         """Refuse a job that is to be made, or made again, and could not do what it asks for. It is asked in a caller,
         before anything is made. Errors: invalid_argument."""
 
-    def described(self, inspection: Inspection) -> Said | None:
+    def described(self, look: Look) -> Said | None:
         """Return what it says of a job; None: nothing. It is asked for each answer about one job."""
         return None
 
     def lines(self, answer: Mapping[str, object]) -> list[str]:
-        """Return the lines in which its fields in an answer are told, to a model and to a person."""
+        """Return the lines in which a person reads its fields in an answer."""
         return []
+
+    def lines_for_model(self, answer: Mapping[str, object], *, process: bool) -> list[str]:
+        """Return the lines in which a model reads its fields in an answer. `process`: the tool of this name is offered."""
+        return self.lines(answer)
 
     # --- read by `outlive doctor` ---
 

@@ -9,7 +9,7 @@ from importlib import import_module
 
 from outlive.part import Part
 
-NAMES = ("hosts", "http", "page", "clients", "doctor", "reports")  # the order in which they are asked
+NAMES = ("hosts", "http", "page", "clients", "doctor", "failures", "reports")  # the order in which they are asked
 # Member of `meta.json` → the part that keeps it there
 KEEPERS = {"report": "reports"}
 
@@ -31,8 +31,13 @@ def every() -> tuple[Part, ...]:
 
 
 def lines(answer: Mapping[str, object]) -> list[str]:
-    """Return the lines in which the fields of parts in an answer are told, to a model and to a person."""
+    """Return the lines in which a person reads the fields of parts in an answer."""
     return [line for part in every() for line in part.lines(answer)]
+
+
+def lines_for_model(answer: Mapping[str, object], *, process: bool) -> list[str]:
+    """Return the lines in which a model reads them. `process`: the tool of this name is offered."""
+    return [line for part in every() for line in part.lines_for_model(answer, process=process)]
 
 
 def missing(kept: Mapping[str, object]) -> list[str]:

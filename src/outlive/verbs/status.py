@@ -8,10 +8,10 @@ from outlive.answers.job import Job, Status
 from outlive.jobs import adoption, job_answer, lookup
 from outlive.jobs.context import Context
 from outlive.jobs.diagnosis import other_machine
+from outlive.part import Look
 from outlive.render.sources import gaps_in
 from outlive.store import fault_report
 from outlive.store.output.merged import Output
-from outlive.system.waiting import checkpoint
 
 
 def status(ctx: Context, *, job: str) -> Status:
@@ -28,11 +28,8 @@ def status(ctx: Context, *, job: str) -> Status:
             asks = job_answer.waiting(inspection, output)
             described = job_answer.describe(inspection, job_dir, output, asks)
             used = usage_there or job_answer.usage(inspection, job_dir, output)
-            advised = job_answer.advice(ctx, inspection, job_dir, output, asks, described.stopped)
-            if state.ended_badly:
-                checkpoint()
-            previous = job_answer.previous(ctx.caller, inspection, output)
-        of_parts = job_answer.of_parts(inspection)
+            advised = job_answer.advice(inspection, job_dir, output, asks, described.stopped)
+            of_parts = job_answer.of_parts(Look(ctx, inspection, job_dir, output))
         alive = job_answer.living(inspection, job_dir) if descendants_there is None else descendants_there
         found = [
             *advised,
@@ -63,6 +60,5 @@ def status(ctx: Context, *, job: str) -> Status:
             supervised=inspection.supervised,
             env_vars=job_answer.env_vars(inspection),
             notification=definition.notification.to_dict() or None,
-            previous=previous,
             advised=Advised.made_of(found),
         )

@@ -11,6 +11,7 @@ from outlive.answers.reading import Polled, Reading, Since
 from outlive.jobs import adoption, job_answer
 from outlive.jobs.context import Context
 from outlive.jobs.interaction import shown_output
+from outlive.part import Look
 from outlive.render.view import View
 from outlive.store.inspection.inspect import Inspection
 from outlive.store.job_dir import JobDir
@@ -44,10 +45,9 @@ def of(
         retry_after_ms = job_answer.retry_after_ms(inspection, output)
         snippet = shown_output.snippet(inspection, output) if not reading.shown.output and output.end else None
         lost = job_answer.losses(inspection, output)
-        advised = job_answer.advice(ctx, inspection, job, output, reading.asks, reading.stopped)
+        advised = job_answer.advice(inspection, job, output, reading.asks, reading.stopped)
         unread = shown_output.not_utf_8(ctx, output)
-        previous = job_answer.previous(ctx.caller, inspection, output)
-    of_parts = job_answer.of_parts(inspection)
+        of_parts = job_answer.of_parts(Look(ctx, inspection, job, output))
     left = job_answer.living(inspection, job) if state.finished else None
     found = [
         *noted,
@@ -64,7 +64,6 @@ def of(
         descendants=left if state.finished else ABSENT,
         message=state.message or None,
         approval=job_answer.approval_of(inspection, job),
-        previous=previous,
         advised=Advised.made_of(found),
         losses=lost,
     )

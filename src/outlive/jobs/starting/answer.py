@@ -18,6 +18,7 @@ from outlive.jobs import job_answer, known_to_session
 from outlive.jobs.context import Context, Principal
 from outlive.jobs.diagnosis import use
 from outlive.jobs.interaction import shown_output
+from outlive.part import Look
 from outlive.render import view, window
 from outlive.store.inspection.inspect import Inspection
 from outlive.store.job_dir import JobDir
@@ -65,10 +66,10 @@ def made(
         lost = job_answer.losses(inspection, output)
         asks = job_answer.waiting(inspection, output)
         described = job_answer.describe(inspection, job, output, asks)
-        advised = job_answer.advice(ctx, inspection, job, output, asks, described.stopped)
+        advised = job_answer.advice(inspection, job, output, asks, described.stopped)
         unread = shown_output.not_utf_8(ctx, output)
-        previous = job_answer.previous(ctx.caller, inspection, output)
-    of_parts = job_answer.of_parts(inspection)
+        of_parts = job_answer.of_parts(Look(ctx, inspection, job, output))
+        advised += of_parts.advice
     if ctx.caller.client is not None:
         known_to_session.mark_seen(ctx, job, shown.next_seq, asks=asks.waiting_for_input)
     found = [
@@ -82,7 +83,7 @@ def made(
         found += advice.told(advice.NEXT, None if is_known else _after_end(inspection))
     elif not found and not any(one.kind == advice.INPUT for one in noted):
         found += _meanwhile(inspection)
-    found += [*noted, *of_parts.advice, *advice.told(advice.ENCODING, unread)]
+    found += [*noted, *advice.told(advice.ENCODING, unread)]
     if inspection.definition.resources is not None:
         found += advice.told(advice.RESOURCES, use.not_limited(inspection))
     return Started(
@@ -100,7 +101,6 @@ def made(
         elapsed_ms=job_answer.elapsed_ms(inspection) or 0,  # seed 001 wants the member
         env_vars=job_answer.env_vars(inspection),
         descendants=others,
-        previous=previous,
         advised=Advised.made_of(found),
     )
 
