@@ -119,6 +119,20 @@ def test_a_supervisor_starts_no_job_that_needs_a_part_that_is_missing(monkeypatc
     assert not added.to_start(Definition(kept={"lost": None}))
 
 
+def test_a_failed_job_is_shown_without_what_is_found_of_failures(cli: Cli, place: Path) -> None:
+    words = ("run", "--wait", "echo 'x: not a terminal' >&2; false | tail")
+    assert {one["kind"] for one in cli.ok(*words)["advice"]} & {"cause", "exit_code"}
+    installed = Installed(place)
+    shutil.rmtree(installed.package / "parts" / "failures")
+    env: dict[str, str | None] = {**installed.env}
+    job = cli.ok(*words, env=env)
+    assert (job["state"], job["exit_code"]) == ("exited", 0)
+    assert not {one["kind"] for one in job.get("advice", [])} & {"cause", "exit_code"}
+    failed = cli.ok("run", "--wait", "exit 3", env=env)
+    assert (failed["exit_code"], "previous" in failed) == (3, False)
+    assert "exited with code 3" in cli.text("status", failed["job_id"], "--human", env=env).stdout
+
+
 def test_a_part_that_needs_another_goes_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
     names = [part.name for part in parts.every()]
     assert {"http", "page"} <= set(names)

@@ -15,10 +15,24 @@ if TYPE_CHECKING:  # TAB loads this, and a supervisor of a job with limits
     from outlive.answers.advice import Advice
     from outlive.core.records import Definition
     from outlive.core.rights import Rights
+    from outlive.jobs.context import Context
+    from outlive.store import job_dir
     from outlive.store.inspection import inspect
+    from outlive.store.output.merged import Output
 
-Inspection: TypeAlias = "inspect.Inspection"  # of a job
+Inspection: TypeAlias = "inspect.Inspection"
+JobDir: TypeAlias = "job_dir.JobDir"
 Tool: TypeAlias = "dict[str, object]"  # as it stands in `tools/list`
+
+
+class Look(NamedTuple):
+    """A look at a job, for an answer of a call."""
+
+    ctx: Context
+    inspection: Inspection
+    job: JobDir
+    output: Output
+    silent_ms: int | None = None  # since when it has printed nothing; None: not known, or there is more to say
 
 
 class Said(NamedTuple):
@@ -90,13 +104,22 @@ class Part:
         """Return what a job was given, in the fields of `given`, and what of it could not be given. None: nothing."""
         return None
 
-    def described(self, inspection: Inspection) -> Said | None:
+    def described(self, look: Look) -> Said | None:
         """Return what it says of a job; None: nothing. It is asked for each answer about one job."""
         return None
 
+    def wants_person(self, inspection: Inspection, job: JobDir) -> str | None:
+        """Return what is to be said of a running job without a terminal that does nothing more until a person comes; None
+        of others. A caller who waits for it asks after some seconds, and is answered then."""
+        return None
+
     def lines(self, answer: Mapping[str, object]) -> list[str]:
-        """Return the lines in which its fields in an answer are told, to a model and to a person."""
+        """Return the lines in which a person reads its fields in an answer."""
         return []
+
+    def lines_for_model(self, answer: Mapping[str, object], *, process: bool) -> list[str]:
+        """Return the lines in which a model reads its fields in an answer. `process`: the tool of this name is offered."""
+        return self.lines(answer)
 
     def beside_usage(self, answer: Mapping[str, object]) -> Iterable[Beside]:
         """Return what stands beside the figures in an answer that says what a job used."""

@@ -17,10 +17,10 @@ import pytest
 from outlive.answers import advice
 from outlive.answers.advice import Advised
 from outlive.core.records import Definition, Sandbox, State
-from outlive.jobs import job_answer
-from outlive.jobs.diagnosis import failure, sandboxed, silence
-from outlive.jobs.diagnosis.causes import own_words
-from outlive.jobs.diagnosis.silence import Keeper, Silence
+from outlive.jobs.diagnosis import sandboxed
+from outlive.parts.failures import failure, silence
+from outlive.parts.failures.causes import own_words
+from outlive.parts.failures.silence import Keeper, Silence
 from outlive.sandbox import visible_paths
 from outlive.system import foreground, pipe_ends, tree
 from outlive.system.foreground import Socket
@@ -504,7 +504,6 @@ def test_characters_that_look_like_others_are_named_with_their_place() -> None:
 def test_a_job_whose_definition_is_damaged_has_no_command_to_look_at() -> None:
     assert _of_output([], "", "not a terminal\n") is None
     assert own_words.hint(Definition(), State(state="exited", exit_code=1)) is None
-    assert not job_answer.may_look_for_processes([])
 
 
 def test_facts_stand_in_one_order_whatever_order_they_were_found_in() -> None:

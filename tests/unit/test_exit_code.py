@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from outlive.jobs.diagnosis.exit_code import masked
+from outlive.parts.failures.exit_code import masked
 
 
 def test_the_form_says_whose_code_it_is() -> None:

@@ -145,26 +145,6 @@ class Losses(Part):
     hint: str | None = None  # for the hint of the answer
 
 
-class OtherRun(Part):
-    """Another run, and what differs from it."""
-
-    job_id: str = field("Its job.")
-    exit_code: int | None = field(
-        "Its exit code; null: it was ended by a signal, or its end is not known.", minimum=None
-    )
-    ago_ms: int | None = field("How long ago it ended; null: it has not, or its end is not known.")
-    gone: int | None = optional("How many kinds of what it printed are not printed here.")
-    new: int | None = optional("How many kinds of what is printed here it did not print.")
-    names: list[str] | None = optional("The failures that are gone, if they are few.")
-    different: bool | None = optional("True: this run failed otherwise, and may not have come to what failed before.")
-
-
-PREVIOUS = optional(
-    "Of a job that failed: the last run before it of the same command in the same directory. gone and new count "
-    "kinds of failures, where either reports any.", human=HIDDEN
-)  # fmt: skip
-
-
 class Described(Part):
     """What a job is, and how it ended if it has."""
 
@@ -200,7 +180,7 @@ class Status(Answer):  # of status
     # descendants, errno and keyboard are in a hint
     IN_SENTENCES = OfParts.IN_SENTENCES | frozenset(
         "job_id state exit_code signal reason message ended_by errno pid name command tags owner waiting_for_input prompt "
-        "echo keyboard approval idle_ms stdout_bytes stderr_bytes descendants notification previous".split()
+        "echo keyboard approval idle_ms stdout_bytes stderr_bytes descendants notification".split()
     )
 
     job: Job = part(Job)
@@ -229,7 +209,6 @@ class Status(Answer):  # of status
     supervised: bool = field("Does a process of outlive look after it?", brief=FULL_ONLY)
     env_vars: list[str] = ENV_VARS
     notification: Notification | None = optional(NOTIFICATION)
-    previous: OtherRun | None = PREVIOUS
     advised: Advised = part(Advised)
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from outlive.answers import ALWAYS, BELOW, FIRST, FULL_ONLY, HIDDEN, LAST, Answer, Part, field, maybe, optional, part
 from outlive.answers import job as known
 from outlive.answers.advice import Advised
-from outlive.answers.job import HowEnded, Job, Losses, OtherRun, Outcome, Place, PortHolder, Prompt, Stopped
+from outlive.answers.job import HowEnded, Job, Losses, Outcome, Place, PortHolder, Prompt, Stopped
 from outlive.answers.named import Approval, Event, Fired, Notice, Usage
 from outlive.answers.of_parts import Given, OfParts
+from outlive.answers.other_run import OtherRun
 from outlive.answers.output import ALTERNATE, SEEN, SNIPPET, Excerpt, Shown, Tails
 from outlive.answers.spans import Cursor
 from outlive.core.records import STATES
@@ -33,7 +34,6 @@ class Since(Part):
     descendants: int | None = known.DESCENDANTS
     message: str | None = known.MESSAGE
     approval: Approval | None = known.APPROVAL
-    previous: OtherRun | None = known.PREVIOUS
     advised: Advised = part(Advised)
     losses: Losses = part(Losses)
 
@@ -120,7 +120,6 @@ class Wait(Answer):  # of wait
     outcome: Outcome | None = part(Outcome)
     of_parts: Part | None = part(OfParts)
     descendants: int | None = known.DESCENDANTS
-    previous: OtherRun | None = known.PREVIOUS
     advised: Advised = part(Advised)
     losses: Losses = part(Losses)
     message: str | None = known.MESSAGE

@@ -5,7 +5,7 @@ from __future__ import annotations
 from outlive.answers import FULL_ONLY, HIDDEN, LAST, TIME, Answer, Part, field, maybe, optional, part
 from outlive.answers import job as known
 from outlive.answers.advice import Advised
-from outlive.answers.job import Described, Job, OtherRun, PortHolder
+from outlive.answers.job import Described, Job, PortHolder
 from outlive.answers.named import Fired
 from outlive.answers.of_parts import OfParts
 from outlive.answers.output import Shown, Tails
@@ -26,7 +26,6 @@ class Started(Answer):  # of run, start and restart
     )
     env_vars: list[str] = known.ENV_VARS
     descendants: int | None = known.DESCENDANTS
-    previous: OtherRun | None = known.PREVIOUS
     advised: Advised = part(Advised)
     fired: Fired | None = maybe(known.FIRED, human=7)
     held_by: PortHolder | None = known.HELD_BY

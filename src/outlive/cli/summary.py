@@ -14,7 +14,6 @@ from outlive.errors import OutliveError
 from outlive.jobs import adoption, lookup
 from outlive.jobs.context import Context
 from outlive.jobs.interaction import shown_output
-from outlive.render.failures import other_run
 from outlive.store.output.merged import Output
 from outlive.verbs import brief
 
@@ -63,8 +62,7 @@ def of(answer: dict[str, object], style: Style) -> str:
         lines.append(f"$ {command}")
     first, *others = _facts(answer, style.now) or [""]
     lines.append(", ".join([f"{style.paint(state_of(answer), colour(answer))} {first}".rstrip(), *others]))
-    previous = other_run.previous(answer)  # what changed since the run before
-    lines += filter(None, (_place(answer), _fired(answer), _survivors(answer), previous))
+    lines += filter(None, (_place(answer), _fired(answer), _survivors(answer)))
     lines += map(line, parts.lines(answer))
     if answer.get("type") == "status":
         fields = verbs.fields_of("status")

@@ -11,24 +11,22 @@ import time
 from outlive import limits, parts
 from outlive.answers import ABSENT, sentences
 from outlive.answers.advice import PART, Advice, told
-from outlive.answers.job import Described, HowEnded, Losses, OtherRun, Outcome, Place, Prompt, Stopped
+from outlive.answers.job import Described, HowEnded, Losses, Outcome, Place, Prompt, Stopped
 from outlive.answers.of_parts import Given, OfParts
 from outlive.core.ids import short_id
 from outlive.core.records import Sources
 from outlive.core.started import never_ran, started_at
 from outlive.core.units import seconds_or
-from outlive.jobs.context import Context, Principal
+from outlive.jobs.context import Context
 from outlive.jobs.diagnosis import other_machine, use
 from outlive.jobs.diagnosis.use import Figures
 from outlive.jobs.interaction import keyboard
 from outlive.jobs.processes import descendants, stopped_supervisor
-from outlive.part import Said
+from outlive.part import Look, Said
 from outlive.store.inspection.inspect import Inspection
 from outlive.store.job_dir import KEYBOARD, LOGS, JobDir
 from outlive.store.output.merged import Output
 from outlive.system import process
-
-_JOINING = "|;&\n"  # without one of these a string is one command
 
 
 def describe(inspection: Inspection, job: JobDir, output: Output, asks: Prompt) -> Described:
@@ -107,38 +105,31 @@ def stopped(inspection: Inspection) -> Stopped | None:
     return None if pid is None else Stopped(supervisor="unresponsive", supervisor_pid=pid)
 
 
-def advice(
+def said(
     ctx: Context, inspection: Inspection, job: JobDir, output: Output, asks: Prompt, supervisor: Stopped | None
-) -> list[Advice]:
-    """Return what to do about a job that waits for input, is silent or has failed; nothing for others.
+) -> Said:
+    """Return what else is said of a job, and what to do about it. `asks` and `supervisor` are what `waiting` and `stopped`
+    say."""
+    found = _advice(inspection, job, asks, supervisor)
+    silent_ms = None if found else idle_ms(inspection, output)
+    of_parts = said_by_parts(Look(ctx, inspection, job, output, silent_ms))
+    return Said(of_parts.fields, [*found, *of_parts.advice])
 
-    `asks` and `supervisor` are what `waiting` and `stopped` say.
-    """
-    definition, state = inspection.definition, inspection.state
+
+def _advice(inspection: Inspection, job: JobDir, asks: Prompt, supervisor: Stopped | None) -> list[Advice]:
     told = supervisor is not None or asks.keyboard or asks.waiting_for_input or inspection.elsewhere
-    special = definition.approval is not None or definition.sandbox is not None
-    shell = definition.shell is not None and any(sign in definition.command[0] for sign in _JOINING)
-    silent_ms = idle_ms(inspection, output)
-    quiet = silent_ms is not None and silent_ms >= limits.SILENT_MS
-    looks = may_look_for_processes(definition.command)
-    if not (told or special or quiet or looks or (state.finished and (state.exit_code or state.errno or shell))):
+    if not (told or inspection.definition.approval is not None):
         return []
     from outlive.jobs.diagnosis import findings  # late: 10 ms, and most jobs are well
 
-    return findings.of(ctx, inspection, job, output, asks, supervisor, silent_ms)
+    return findings.of(inspection, job, asks, supervisor)
 
 
-def may_look_for_processes(command: list[str]) -> bool:
-    """Return whether a command may find its own words where it looks for processes (diagnosis/causes/own_words.py)."""
-    text = " ".join(command)
-    return "pgrep" in text or "pkill" in text or ("grep" in text and "ps " in text)
-
-
-def of_parts(inspection: Inspection) -> Said:
+def said_by_parts(look: Look) -> Said:
     """Return what the parts of outlive say of a job."""
-    fields, found = OfParts(), [*advice_of_missing(inspection)]
+    fields, found = OfParts(), [*advice_of_missing(look.inspection)]
     for part in parts.every():
-        said = part.described(inspection)
+        said = part.described(look)
         if said is not None:
             setattr(fields, part.name, said.fields)
             found += said.advice
@@ -198,16 +189,6 @@ def stages_of(inspection: Inspection, job: JobDir) -> list[int] | None:
     from outlive.jobs.pipelines import stages  # late: 0.4 ms of each `status`, and most commands are no pipelines
 
     return stages.codes(inspection, job)
-
-
-def previous(caller: Principal, inspection: Inspection, output: Output) -> OtherRun | None:
-    """Return the run before a job that failed; None for other jobs, as those that were killed on request."""
-    state = inspection.state
-    if not (state.finished and state.ended_badly) or state.reason == "kill" or never_ran(state.state, state.reason):
-        return None
-    from outlive.jobs.diagnosis import earlier_runs  # late: 5 ms, for failures alone
-
-    return earlier_runs.previous(caller, inspection, output)
 
 
 def usage(inspection: Inspection, job: JobDir, output: Output) -> dict[str, object] | None:

@@ -9,7 +9,16 @@ from importlib import import_module
 
 from outlive.part import Part
 
-NAMES = ("hosts", "http", "page", "clients", "doctor", "limits", "reports")  # the order in which they are asked
+NAMES = (
+    "hosts",
+    "http",
+    "page",
+    "clients",
+    "doctor",
+    "limits",
+    "failures",
+    "reports",
+)  # the order in which they are asked
 # Member of `meta.json` → the part that keeps it there
 KEEPERS = {"report": "reports", "resources": "limits"}
 # Parts that do something in the supervisor of a job that has such a member (supervisor/added.py): it is not started without
@@ -33,8 +42,13 @@ def every() -> tuple[Part, ...]:
 
 
 def lines(answer: Mapping[str, object]) -> list[str]:
-    """Return the lines in which the fields of parts in an answer are told, to a model and to a person."""
+    """Return the lines in which a person reads the fields of parts in an answer."""
     return [line for part in every() for line in part.lines(answer)]
+
+
+def lines_for_model(answer: Mapping[str, object], *, process: bool) -> list[str]:
+    """Return the lines in which a model reads them. `process`: the tool of this name is offered."""
+    return [line for part in every() for line in part.lines_for_model(answer, process=process)]
 
 
 def missing(kept: Mapping[str, object]) -> list[str]:

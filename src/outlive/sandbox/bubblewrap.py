@@ -1,7 +1,5 @@
 """bubblewrap: where it is, what it is told, and what to do where it cannot work."""
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Mapping

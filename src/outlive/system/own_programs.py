@@ -36,6 +36,7 @@ _LINE_BYTES = 256
 
 _workspaces: dict[str, None] = {}
 _named: dict[str, str] = {}
+_seen_safe: dict[str, object] = {}  # path of a program → `_signature` when it was found to be safe
 
 
 def know(workspaces: Iterable[str | None], named: Mapping[str, str] | None = None) -> None:
@@ -106,14 +107,13 @@ class _Wall:
 def find(name: str, env: Mapping[str, str], folder: str | None = None) -> str:
     """Return the path of a program: that of [programs] in the configuration, else the first one in
     `folder` or along PATH that no job could have written. Errors: launch_failed."""
-    wall = _Wall(env)
     named = _named.get(name)
     passed = []
     for place in [""] if named else (folder or env.get("PATH") or os.defpath).split(os.pathsep):
         path = named or os.path.join(place or ".", name)
         if not (os.path.isfile(path) and os.access(path, os.X_OK)):
             continue
-        if _is_safe(path, wall):
+        if is_safe(path, env):
             return path
         passed.append(path)
     where = "is not what [programs] names" if named else f"is not in {folder}" if folder else "is not on PATH"
@@ -128,8 +128,26 @@ def find(name: str, env: Mapping[str, str], folder: str | None = None) -> str:
 
 
 def is_safe(path: str, env: Mapping[str, str]) -> bool:
-    """Return whether no job in a sandbox can have written the program at a path, or decided which one it is."""
-    return _is_safe(path, _Wall(env))
+    """Return whether no job in a sandbox can have written the program at a path, or decided which one it is. What was
+    safe is so as long as neither it nor a directory above it has changed: a start asks twice for its shell."""
+    try:
+        now = (_signature(path), env.get("HOME"), len(_workspaces))
+    except OSError:  # removed, or the process may not look at it
+        return _is_safe(path, _Wall(env))
+    if _seen_safe.get(path) == now:
+        return True
+    if not _is_safe(path, _Wall(env)):
+        return False
+    _seen_safe[path] = now
+    return True
+
+
+def _signature(path: str) -> list[tuple[int, int, int]]:
+    """Return device, inode and last change of a file, of what it is a link to, and of the directories above both."""
+    steps = dict.fromkeys((os.path.abspath(path), os.path.realpath(path)))
+    above = [step[:at] or "/" for step in steps for at, sign in enumerate(step) if sign == "/"]
+    found = [*map(os.lstat, steps), *map(os.stat, dict.fromkeys(above))]
+    return [(one.st_dev, one.st_ino, one.st_ctime_ns) for one in found]
 
 
 def shell(words: Sequence[str], env: Mapping[str, str]) -> list[str]:

@@ -11,7 +11,6 @@ from outlive.jobs.diagnosis import other_machine
 from outlive.render.sources import gaps_in
 from outlive.store import fault_report
 from outlive.store.output.merged import Output
-from outlive.system.waiting import checkpoint
 
 
 def status(ctx: Context, *, job: str) -> Status:
@@ -28,22 +27,17 @@ def status(ctx: Context, *, job: str) -> Status:
             asks = job_answer.waiting(inspection, output)
             described = job_answer.describe(inspection, job_dir, output, asks)
             used = usage_there or job_answer.usage(inspection, job_dir, output)
-            advised = job_answer.advice(ctx, inspection, job_dir, output, asks, described.stopped)
-            if state.ended_badly:
-                checkpoint()
-            previous = job_answer.previous(ctx.caller, inspection, output)
-        of_parts = job_answer.of_parts(inspection)
+            said = job_answer.said(ctx, inspection, job_dir, output, asks, described.stopped)
         alive = job_answer.living(inspection, job_dir) if descendants_there is None else descendants_there
         found = [
-            *advised,
+            *said.advice,
             *advice.left_running(job_dir.job_id, alive if state.finished else None),
-            *of_parts.advice,
             *advice.told(advice.LOST, lost.hint),
         ]
         return Status(
             job=Job(job_id=job_dir.job_id, state=state.state),
             described=described,
-            of_parts=of_parts.fields,
+            of_parts=said.fields,
             stdout_log_path=job_dir.log_path(0),
             stderr_log_path=job_dir.log_path(1),
             exit_code=state.exit_code,
@@ -63,6 +57,5 @@ def status(ctx: Context, *, job: str) -> Status:
             supervised=inspection.supervised,
             env_vars=job_answer.env_vars(inspection),
             notification=definition.notification.to_dict() or None,
-            previous=previous,
             advised=Advised.made_of(found),
         )

@@ -136,7 +136,6 @@ class _WaitedJob:
             outcome=became.outcome,
             of_parts=became.of_parts,
             descendants=became.descendants,
-            previous=became.previous,
             advised=became.advised,
             losses=became.losses,
             message=became.message,

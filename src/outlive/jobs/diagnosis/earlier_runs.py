@@ -9,38 +9,17 @@ import json
 import time
 from collections.abc import Iterator
 
-from outlive.answers.job import OtherRun
+from outlive.answers.other_run import OtherRun
 from outlive.core.records import Definition, State
 from outlive.core.started import never_ran
 from outlive.core.units import seconds_or
 from outlive.errors import OutliveError
 from outlive.jobs import lookup
 from outlive.jobs.context import Context, Principal
-from outlive.render.failures import changes
-from outlive.store.inspection.inspect import Inspection
 from outlive.store.job_dir import JobDir
-from outlive.store.output.merged import Output
 
 PREVIOUS, PASSED = "previous", "passed"
 SEARCHED_JOBS = 500  # those made last before this one
-
-
-def previous(caller: Principal, inspection: Inspection, output: Output) -> OtherRun | None:
-    """Return the run before this one, with how many failures of it are gone and how many are new here where either
-    reports any; None if there is none."""
-    job = find(caller, inspection.definition)
-    if job is None:
-        return None
-    with job, Output(job) as before:
-        run = described(job.job_id, job.read_state())
-        counted = changes.of_failures(before, output, caller.config.get("output", "problem_matcher") or ())
-    if counted is None:
-        return run
-    run.gone, run.new, run.names = counted.gone, counted.new, counted.names or None
-    failed = run.exit_code != 0 and counted.gone > 0 and not counted.shared
-    if failed and (counted.silent or run.exit_code != inspection.state.exit_code):
-        run.gone, run.names, run.different = None, None, True
-    return run
 
 
 def find(caller: Principal, definition: Definition, *, passed: bool = False) -> JobDir | None:

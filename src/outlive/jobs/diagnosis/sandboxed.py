@@ -13,7 +13,7 @@ from collections.abc import Iterator
 
 from outlive.core.quoted import quoted
 from outlive.core.records import Sandbox
-from outlive.jobs.diagnosis.causes import last_words
+from outlive.jobs.diagnosis import last_words
 from outlive.sandbox import visible_paths
 from outlive.sandbox.visible_paths import is_in
 from outlive.store.inspection.inspect import Inspection

@@ -44,27 +44,23 @@ def of(
         retry_after_ms = job_answer.retry_after_ms(inspection, output)
         snippet = shown_output.snippet(inspection, output) if not reading.shown.output and output.end else None
         lost = job_answer.losses(inspection, output)
-        advised = job_answer.advice(ctx, inspection, job, output, reading.asks, reading.stopped)
+        said = job_answer.said(ctx, inspection, job, output, reading.asks, reading.stopped)
         unread = shown_output.not_utf_8(ctx, output)
-        previous = job_answer.previous(ctx.caller, inspection, output)
-    of_parts = job_answer.of_parts(inspection)
     left = job_answer.living(inspection, job) if state.finished else None
     found = [
         *noted,
-        *advised,
+        *said.advice,
         *advice.left_running(job.job_id, left),
-        *of_parts.advice,
         *advice.told(advice.LOST, lost.hint),
         *advice.told(advice.ENCODING, unread),
     ]
     became = Since(
         timeout_ms=inspection.definition.timeout_ms,
         outcome=job_answer.outcome(inspection, job),
-        of_parts=of_parts.fields,
+        of_parts=said.fields,
         descendants=left if state.finished else ABSENT,
         message=state.message or None,
         approval=job_answer.approval_of(inspection, job),
-        previous=previous,
         advised=Advised.made_of(found),
         losses=lost,
     )

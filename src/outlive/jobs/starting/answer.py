@@ -64,30 +64,27 @@ def made(
         lost = job_answer.losses(inspection, output)
         asks = job_answer.waiting(inspection, output)
         described = job_answer.describe(inspection, job, output, asks)
-        advised = job_answer.advice(ctx, inspection, job, output, asks, described.stopped)
+        said = job_answer.said(ctx, inspection, job, output, asks, described.stopped)
         unread = shown_output.not_utf_8(ctx, output)
-        previous = job_answer.previous(ctx.caller, inspection, output)
-    of_parts = job_answer.of_parts(inspection)
     if ctx.caller.client is not None:
         known_to_session.mark_seen(ctx, job, shown.next_seq, asks=asks.waiting_for_input)
     found = [
-        *advised,
+        *said.advice,
         *advice.left_running(job.job_id, others if inspection.state.finished else None),
         *advice.told(advice.LOST, lost.hint),
     ]
     if inspection.state.finished:
         found += advice.told(advice.SHELL, shell_hint(inspection, snapshot))
-        is_known = bool(lost.hint) or any(one.kind == advice.CAUSE for one in advised)
+        is_known = bool(lost.hint) or any(one.kind == advice.CAUSE for one in said.advice)
         found += advice.told(advice.NEXT, None if is_known else _after_end(inspection))
     elif not found and not any(one.kind == advice.INPUT for one in noted):
         found += _meanwhile(inspection)
-    found += [*noted, *of_parts.advice, *advice.told(advice.ENCODING, unread)]
-    found += job_answer.given(inspection).advice
+    found += [*noted, *job_answer.given(inspection).advice, *advice.told(advice.ENCODING, unread)]
     return Started(
         job=Job(job_id=job.job_id, state=inspection.state.state),
         shown=shown,
         described=described,
-        of_parts=of_parts.fields,
+        of_parts=said.fields,
         started_at=started_at(inspection.state, inspection.definition.created_at)
         or inspection.definition.created_at
         or timestamp(),
@@ -98,7 +95,6 @@ def made(
         elapsed_ms=job_answer.elapsed_ms(inspection) or 0,  # seed 001 wants the member
         env_vars=job_answer.env_vars(inspection),
         descendants=others,
-        previous=previous,
         advised=Advised.made_of(found),
     )
 

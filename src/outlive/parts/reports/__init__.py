@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from outlive.core.records import Definition
-from outlive.part import Inspection, Part, Said
+from outlive.part import Look, Part, Said
 
 REPORT = "report"  # the argument, and the member of `meta.json`
 
@@ -27,12 +27,12 @@ class Reports(Part):
 
         checks.require(definition)
 
-    def described(self, inspection: Inspection) -> Said | None:
-        if inspection.definition.kept.get(REPORT) is None or not inspection.state.finished:
+    def described(self, look: Look) -> Said | None:
+        if look.inspection.definition.kept.get(REPORT) is None or not look.inspection.state.finished:
             return None
         from outlive.parts.reports import of_job
 
-        return of_job.said(inspection)
+        return of_job.said(look.inspection)
 
     def lines(self, answer: Mapping[str, object]) -> list[str]:
         if not answer.get("tests") and not answer.get("report_problem"):

@@ -10,7 +10,7 @@ from collections import Counter, defaultdict
 from typing import NamedTuple
 
 from outlive.answers import sentences
-from outlive.answers.job import OtherRun
+from outlive.answers.other_run import OtherRun
 from outlive.answers.output import Excerpt
 from outlive.answers.reading import LogLines
 from outlive.core.ids import short_id

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from outlive.core.members import number_of, object_of, texts_of
 from outlive.core.units import duration
 
 
-def previous(answer: dict[str, object]) -> str | None:
+def previous(answer: Mapping[str, object]) -> str | None:
     """Return one sentence, without its full stop, about the run before the failed job of an answer; None if there is none."""
     run = object_of(answer, "previous")
     if not run:
@@ -28,7 +30,7 @@ def how(run: dict[str, object]) -> str:
     return f"{duration(ago_ms // step * step)} ago, {ended}"
 
 
-def is_same(run: dict[str, object]) -> bool:
+def is_same(run: Mapping[str, object]) -> bool:
     """Return whether both runs failed and report the same failures."""
     return run.get("gone") == run.get("new") == 0 and run["exit_code"] != 0
 

@@ -88,7 +88,7 @@ def _run(answer: Members, process: bool) -> tuple[str, list[str]]:
 def _with_output(answer: Members, process: bool, lines: list[str], nothing: str) -> tuple[str, list[str]]:
     """Return the output behind the state, `lines`, the hint and what is left out."""
     output = sentences.output(answer)
-    about = [*sentences.sandbox(answer), *sentences.previous(answer, process), *parts.lines(answer)]
+    about = [*sentences.sandbox(answer), *parts.lines_for_model(answer, process=process)]
     words = [sentences.state_line(answer, process), *about, *lines]
     words += sentences.hint(answer)
     words += [*sentences.gap(answer, process), *sentences.drawn(answer), *([] if output else [nothing])]
@@ -155,7 +155,8 @@ def _usage(answer: Members, process: bool) -> tuple[str, list[str]]:
 
 
 def _status(answer: Members, process: bool) -> tuple[str, list[str]]:
-    lines = [sentences.state_line(answer, process), *sentences.sandbox(answer), *parts.lines(answer)]
+    lines = [sentences.state_line(answer, process), *sentences.sandbox(answer)]
+    lines += parts.lines_for_model(answer, process=process)
     if answer.get("command"):
         lines.append(f"command: {sentences.command_line(answer['command'])}")
     has_run = not never_ran(text_of(answer, "state"), text_of(answer, "reason"))
@@ -175,7 +176,6 @@ def _status(answer: Members, process: bool) -> tuple[str, list[str]]:
     fields = verbs.fields_of("status")
     rest = brief.besides(brief.of(dict(answer), fields), fields, Status.IN_SENTENCES | {"cwd", "damage", "sandbox"})
     lines += [f"{name}: {visible(value)}" for name, value in rest.items()]
-    lines += sentences.previous(answer, process)
     return "", [*lines, *sentences.hint(answer)]
 
 

@@ -150,16 +150,6 @@ def size(body: str) -> list[str]:
     return [f"{counted(lines, 'line')}, {len(body):,} characters follow:"]
 
 
-def previous(answer: Members, process: bool) -> list[str]:
-    """Return the line about the run before a job that failed, with the call that shows what is new."""
-    said = other_run.previous(answer)
-    if said is None:
-        return []
-    if not process or other_run.is_same(object_of(answer, "previous")):
-        return [f"{said}."]
-    return [f"{said}; process action=log job_id={_job(answer)} compare=true shows what is new."]
-
-
 def compared(answer: Members) -> list[str]:
     """Return with which run a log is compared, and how much differs."""
     run = object_of(answer, "compared")

@@ -11,6 +11,7 @@ from outlive.core.started import never_ran
 from outlive.jobs import adoption, job_answer, lookup
 from outlive.jobs.context import Context
 from outlive.jobs.diagnosis import earlier_runs
+from outlive.part import Look
 from outlive.render.failures import looked
 from outlive.render.sources import Source, text_of
 from outlive.store.output.merged import Output
@@ -61,8 +62,8 @@ def failures(ctx: Context, job_id: str) -> dict[str, Any]:
             source = Source(job, output, more=not inspection.state.finished, raw=False, text=text_of(output, None))
             added = ctx.config.get("output", "problem_matcher") or ()
             failed = inspection.state.ended_badly
+            said = job_answer.said_by_parts(Look(ctx, inspection, job, output)).fields
             found, total = looked.failures(source, added, _MOST_FAILURES, failed=failed)
-        said = job_answer.of_parts(inspection).fields
     return {
         "job_id": job.job_id,
         "failures": [list(one) for one in found],

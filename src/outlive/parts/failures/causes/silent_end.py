@@ -7,7 +7,8 @@ import shlex
 
 from outlive.core.records import Definition
 from outlive.core.shell import form
-from outlive.jobs.diagnosis.causes import last_words, line_ends
+from outlive.jobs.diagnosis import last_words
+from outlive.parts.failures.causes import line_ends
 
 _TIMED_OUT = 124
 _STOPS = re.compile(r"^[ \t]*set[ \t]+(?:-o[ \t]+errexit\b|-[a-zA-Z]*e)", re.MULTILINE)

@@ -1,0 +1,17 @@
+"""What answers about a job that failed say besides."""
+
+from __future__ import annotations
+
+from outlive.answers import HIDDEN, Part, optional
+from outlive.answers.other_run import OtherRun
+
+
+class Before(Part):
+    """The run before."""
+
+    IN_SENTENCES = frozenset({"previous"})
+
+    previous: OtherRun | None = optional(
+        "Of a job that failed: the last run before it of the same command in the same directory. gone and new count "
+        "kinds of failures, where either reports any.", human=HIDDEN
+    )  # fmt: skip
