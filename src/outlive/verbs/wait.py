@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import time
 from contextlib import ExitStack
+from functools import partial
 
 from outlive import limits
 from outlive.answers import advice
 from outlive.answers.reading import Wait, Waited
 from outlive.core.ids import short_id
 from outlive.core.records import CONTROL
-from outlive.jobs import awaited, job_answer, known_to_session
+from outlive.jobs import awaited, job_answer, known_to_session, lookup
 from outlive.jobs.conditions import job_wait, parse
 from outlive.jobs.context import Context
 from outlive.jobs.interaction import reading
@@ -47,7 +48,7 @@ def wait(
     began = time.monotonic()
     jobs: list[_WaitedJob] = []
     try:
-        opened = awaited.named(ctx, job) if job else awaited.own(ctx)
+        opened = awaited.named(job, partial(lookup.open_job, ctx)) if job else awaited.own(ctx)
         jobs.extend(map(_WaitedJob, opened))
         ctx.awaited = [one.job.job_id for one in jobs]
         if ctx.inbox is not None:
