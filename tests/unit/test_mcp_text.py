@@ -102,6 +102,8 @@ def test_a_running_command_says_how_to_go_on() -> None:
         f"Command still running (job {ID}, pid 7; ends after 1800 s). Use process poll/log/wait/write/kill.\n(no output)"
     )
     assert "ends after" not in said("run", state="running", pid=7, timeout_ms=0)
+    for type_ in ("poll", "wait", "write", "status"):
+        assert "Use process" not in said(type_, state="running", pid=7, output=""), "its caller knows the tool"
     asks = said("run", state="running", pid=7, waiting_for_input=True, prompt="Password: ")
     assert 'It is waiting for input (prompt: "Password:"). Use process' in asks
     told = said("run", state="running", waiting_for_input=True, hint="Answer with write.")

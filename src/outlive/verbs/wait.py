@@ -70,7 +70,8 @@ def wait(
         chosen = (
             _deciding(jobs, mode) if done else next(one for one in jobs if not one.wait.is_over and not one.wait.spent)
         )
-        others = [one for one in jobs if one is not chosen]
+        # Of a job that goes on and that the call did not name, another job's end says nothing
+        others = [one for one in jobs if one is not chosen and (job or not done or one.wait.is_over or one.is_over)]
         shown = {one.job.job_id: one.last_lines(ctx, max_bytes // (4 * len(others))) for one in others}
         room = max_bytes - sum(len(text.encode()) for text in shown.values())
         answer = chosen.answer(ctx, view.asked_for(ctx.config, room, raw=raw, show=show), done=done)
@@ -152,6 +153,10 @@ class _WaitedJob:
             waited_ms=0,
             timed_out=not done,
         )
+
+    @property
+    def is_over(self) -> bool:
+        return self.wait.found.state.finished
 
     def last_lines(self, ctx: Context, max_bytes: int) -> str:
         """Return the end of the output of a job that is not the deciding one, of a failed one with the line that says why;

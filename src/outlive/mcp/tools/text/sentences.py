@@ -82,7 +82,8 @@ def _running(answer: Members, process: bool) -> str:
         line += f" {asks}"
         if answer.get("hint"):  # and that names the call to answer with
             return line
-    return f"{line} {_FOLLOW_UP}" if process else line
+    # Of a start: who calls process for the job knows what it does
+    return f"{line} {_FOLLOW_UP}" if process and answer.get("type") == "run" else line
 
 
 def ending(answer: Members) -> str:
