@@ -178,3 +178,18 @@ def test_on_the_command_line_it_waits_for_the_jobs_of_this_directory(cli: Cli, j
     assert (found["job_id"], found["timed_out"], [job["job_id"] for job in found["jobs"]]) == (here, True, [here])
     assert cli.ok("status", elsewhere)["state"] == "running"
     jobs.end()
+
+
+def test_a_job_that_goes_on_unasked_is_named_without_its_lines(mcp_session: McpSession, cli: Cli, work: Path) -> None:
+    build = background(mcp_session, f"echo compiling; {GATE}")
+    cli.ok("wait", build, "--until", "output")
+    quick = background(mcp_session, "echo bad; exit 1")
+    cli.ok("wait", quick)
+    found = mcp_session.call("process", action="wait")
+    assert found["job_id"] == quick
+    assert f"job {build[-8:]} " in found.text and "compiling" not in found.text
+    assert "last_lines" not in next(one for one in found["jobs"] if one["job_id"] == build)
+    late = mcp_session.call("process", action="wait", timeout_ms=50)
+    assert late["timed_out"] and "compiling" in late.text, "of a wait in vain they say how far it is"
+    assert "Use process" not in late.text, "that is said where a job is started"
+    (work / "go").touch()

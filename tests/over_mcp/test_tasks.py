@@ -175,7 +175,7 @@ def test_a_model_behind_such_a_client_reads_the_whole_result(
     (work / "go").touch()
     found = call.result()
     assert (found["type"], found["state"], found["exit_code"], found["output"]) == ("run", "exited", 3, "one\ntwo\n")
-    assert found.text == "Command exited with code 3\n\none\ntwo"
+    assert found.text == f"Command exited with code 3 (job {job[-8:]})\n\none\ntwo"
     assert not found.is_error
 
 
@@ -206,7 +206,8 @@ def test_a_task_and_a_call_that_waits_have_the_same_result(session: McpSession, 
     later = ended(session, task).result
     assert later is not None
     for one in (direct, later):
-        del one["structuredContent"]["job_id"]
+        job = one["structuredContent"].pop("job_id")
+        one["content"][0]["text"] = one["content"][0]["text"].replace(job[-8:], "JOB")
     assert later["structuredContent"] == direct["structuredContent"]
     assert (later["content"], later["isError"]) == (direct["content"], direct["isError"])
 
@@ -677,5 +678,7 @@ def test_claude_code_goes_on_beside_what_it_put_into_the_background_and_gets_tex
         (work / "go").touch()
         found = at_its_end(raw, begun["taskId"])
         assert found["statusMessage"] == "Command exited with code 3. Last line: bad"
-        assert found["result"]["content"][0]["text"] == "Command exited with code 3\n\nbad"
+        assert (
+            found["result"]["content"][0]["text"] == f"Command exited with code 3 (job {begun['taskId'][-8:]})\n\nbad"
+        )
         assert "structuredContent" not in found["result"]

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import time
 from contextlib import ExitStack
+from functools import partial
 
 from outlive import limits
 from outlive.answers import advice
 from outlive.answers.reading import Wait, Waited
 from outlive.core.ids import short_id
 from outlive.core.records import CONTROL
-from outlive.jobs import awaited, job_answer, known_to_session
+from outlive.jobs import awaited, job_answer, known_to_session, lookup
 from outlive.jobs.conditions import job_wait, parse
 from outlive.jobs.context import Context
 from outlive.jobs.interaction import reading
@@ -47,7 +48,7 @@ def wait(
     began = time.monotonic()
     jobs: list[_WaitedJob] = []
     try:
-        opened = awaited.named(ctx, job) if job else awaited.own(ctx)
+        opened = awaited.named(job, partial(lookup.open_job, ctx)) if job else awaited.own(ctx)
         jobs.extend(map(_WaitedJob, opened))
         ctx.awaited = [one.job.job_id for one in jobs]
         if ctx.inbox is not None:
@@ -69,7 +70,8 @@ def wait(
         chosen = (
             _deciding(jobs, mode) if done else next(one for one in jobs if not one.wait.is_over and not one.wait.spent)
         )
-        others = [one for one in jobs if one is not chosen]
+        # Of a job that goes on and that the call did not name, another job's end says nothing
+        others = [one for one in jobs if one is not chosen and (job or not done or one.wait.is_over or one.is_over)]
         shown = {one.job.job_id: one.last_lines(ctx, max_bytes // (4 * len(others))) for one in others}
         room = max_bytes - sum(len(text.encode()) for text in shown.values())
         answer = chosen.answer(ctx, view.asked_for(ctx.config, room, raw=raw, show=show), done=done)
@@ -150,6 +152,10 @@ class _WaitedJob:
             waited_ms=0,
             timed_out=not done,
         )
+
+    @property
+    def is_over(self) -> bool:
+        return self.wait.found.state.finished
 
     def last_lines(self, ctx: Context, max_bytes: int) -> str:
         """Return the end of the output of a job that is not the deciding one, of a failed one with the line that says why;
