@@ -9,7 +9,16 @@ from importlib import import_module
 
 from outlive.part import Part
 
-NAMES = ("hosts", "http", "page", "clients", "doctor", "failures", "reports")  # the order in which they are asked
+NAMES = (
+    "hosts",
+    "http",
+    "page",
+    "clients",
+    "doctor",
+    "push",
+    "failures",
+    "reports",
+)  # the order in which they are asked
 # Member of `meta.json` → the part that keeps it there
 KEEPERS = {"report": "reports"}
 
