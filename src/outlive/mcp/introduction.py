@@ -17,8 +17,6 @@ from outlive.mcp.tools.offer import EXEC, PROCESS
 
 NAME = "outlive"
 _OUR_PLUGIN = (".codex-plugin/plugin.json", "skills/outlive/SKILL.md")  # files of it
-TASKS = "io.modelcontextprotocol/tasks"
-CHANNEL = "claude/channel"
 DAY_MS = 86_400_000
 # How long a client may keep the list of tools, and whether other clients may share it: what is offered
 # depends on the client
