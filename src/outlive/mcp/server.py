@@ -136,10 +136,13 @@ class Handlers:
                 params.name,
                 params.arguments or {},
                 call.caller,
-                around._replace(
+                Around(
+                    begun=around.begun,
                     cancelled=partial(self._is_cancelled, ctx),
                     start_soon=ctx.lifespan_context.start_soon,
                     asks=self._asks(ctx),
+                    is_awaited=around.is_awaited,
+                    handle=around.handle,
                 ),
             )
         except OutliveError as error:
