@@ -17,10 +17,12 @@ from outlive.core.rights import Rights
 
 if TYPE_CHECKING:  # TAB loads this, and needs no store
     from outlive.jobs.context import Context
-    from outlive.store.inspection.inspect import Inspection
-    from outlive.store.job_dir import JobDir
+    from outlive.store import job_dir
+    from outlive.store.inspection import inspect
     from outlive.store.output.merged import Output
 
+Inspection: TypeAlias = "inspect.Inspection"
+JobDir: TypeAlias = "job_dir.JobDir"
 Tool: TypeAlias = "dict[str, object]"  # as it stands in `tools/list`
 
 
@@ -31,6 +33,7 @@ class Look(NamedTuple):
     inspection: Inspection
     job: JobDir
     output: Output
+    silent_ms: int | None = None  # since when it has printed nothing; None: not known, or there is more to say
 
 
 class Said(NamedTuple):
@@ -81,6 +84,11 @@ class Part:
 
     def described(self, look: Look) -> Said | None:
         """Return what it says of a job; None: nothing. It is asked for each answer about one job."""
+        return None
+
+    def wants_person(self, inspection: Inspection, job: JobDir) -> str | None:
+        """Return what is to be said of a running job without a terminal that does nothing more until a person comes; None
+        of others. A caller who waits for it asks after some seconds, and is answered then."""
         return None
 
     def lines(self, answer: Mapping[str, object]) -> list[str]:

@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from outlive.jobs.diagnosis import person
-from outlive.parts.failures import failure
+from outlive.parts.failures import failure, person
 from support.cli import Cli, Jobs
 
 EDITOR = f"#!{sys.executable}\nimport select\nselect.select([0], [], [], 0.1)\nselect.select([], [], [])\n"

@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 from outlive.errors import OutliveError
-from outlive.jobs.diagnosis import earlier_runs
 from outlive.mcp.caller import Caller
 from outlive.mcp.tools.call import Calls
 from outlive.mcp.tools.offer import EXEC, PROCESS
 from outlive.mcp.tools.text.answers import render
+from outlive.parts.failures import of_job
 from support.calls import ask, calls_of
 from support.cli import Cli, Jobs
 
@@ -65,7 +65,7 @@ def test_runs_are_compared_beside_the_event_loop(
     calls: Calls, work: Path, jobs: Jobs, monkeypatch: pytest.MonkeyPatch, command: str
 ) -> None:
     threads = []
-    monkeypatch.setattr(earlier_runs, "previous", lambda *_: threads.append(threading.current_thread()))
+    monkeypatch.setattr(of_job, "previous", lambda *_: threads.append(threading.current_thread()))
     job = ask(calls, ADMIN, EXEC, command=command, workdir=str(work), yield_ms=20_000)["job_id"]
     for action in ("status", "poll", "wait"):
         ask(calls, ADMIN, PROCESS, action=action, job_id=job)

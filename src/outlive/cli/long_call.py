@@ -15,7 +15,7 @@ from outlive.supervisor import large_code
 _NAMES = (
     *("cli.ask", "cli.help", "cli.human", "cli.live.progress", "cli.live.questions", "cli.refusal", "cli.summary"),
     *("cli.text", "config.file", "jobs.conditions.job_wait", "jobs.diagnosis.deleted", "jobs.diagnosis.earlier_runs"),
-    *("jobs.diagnosis.findings", "jobs.diagnosis.silence", "jobs.interaction.prompt"),
+    *("jobs.diagnosis.findings", "jobs.interaction.prompt"),
     *("jobs.notices", "jobs.permission.approval", "jobs.permission.commands", "jobs.permission.facts"),
     *("jobs.starting.adopting", "jobs.starting.scope", "render.failures.looked", "render.failures.telling"),
     *("launch.from_cli", "supervisor.guardian"),

@@ -17,6 +17,7 @@ from outlive.core.ids import short_id
 from outlive.core.records import Sources
 from outlive.core.started import never_ran, started_at
 from outlive.core.units import seconds_or
+from outlive.jobs.context import Context
 from outlive.jobs.diagnosis import other_machine, use
 from outlive.jobs.diagnosis.use import Figures
 from outlive.jobs.interaction import keyboard
@@ -104,24 +105,27 @@ def stopped(inspection: Inspection) -> Stopped | None:
     return None if pid is None else Stopped(supervisor="unresponsive", supervisor_pid=pid)
 
 
-def advice(
-    inspection: Inspection, job: JobDir, output: Output, asks: Prompt, supervisor: Stopped | None
-) -> list[Advice]:
-    """Return what to do about a job that waits for input, is silent or out of reach; nothing for others.
+def said(
+    ctx: Context, inspection: Inspection, job: JobDir, output: Output, asks: Prompt, supervisor: Stopped | None
+) -> Said:
+    """Return what else is said of a job, and what to do about it. `asks` and `supervisor` are what `waiting` and `stopped`
+    say."""
+    found = _advice(inspection, job, asks, supervisor)
+    silent_ms = None if found else idle_ms(inspection, output)
+    of_parts = said_by_parts(Look(ctx, inspection, job, output, silent_ms))
+    return Said(of_parts.fields, [*found, *of_parts.advice])
 
-    `asks` and `supervisor` are what `waiting` and `stopped` say.
-    """
+
+def _advice(inspection: Inspection, job: JobDir, asks: Prompt, supervisor: Stopped | None) -> list[Advice]:
     told = supervisor is not None or asks.keyboard or asks.waiting_for_input or inspection.elsewhere
-    silent_ms = idle_ms(inspection, output)
-    quiet = silent_ms is not None and silent_ms >= limits.SILENT_MS
-    if not (told or quiet or inspection.definition.approval is not None):
+    if not (told or inspection.definition.approval is not None):
         return []
     from outlive.jobs.diagnosis import findings  # late: 10 ms, and most jobs are well
 
-    return findings.of(inspection, job, output, asks, supervisor, silent_ms)
+    return findings.of(inspection, job, asks, supervisor)
 
 
-def of_parts(look: Look) -> Said:
+def said_by_parts(look: Look) -> Said:
     """Return what the parts of outlive say of a job."""
     fields, found = OfParts(), [*advice_of_missing(look.inspection)]
     for part in parts.every():

@@ -8,7 +8,6 @@ from outlive.answers.job import Job, Status
 from outlive.jobs import adoption, job_answer, lookup
 from outlive.jobs.context import Context
 from outlive.jobs.diagnosis import other_machine
-from outlive.part import Look
 from outlive.render.sources import gaps_in
 from outlive.store import fault_report
 from outlive.store.output.merged import Output
@@ -28,19 +27,17 @@ def status(ctx: Context, *, job: str) -> Status:
             asks = job_answer.waiting(inspection, output)
             described = job_answer.describe(inspection, job_dir, output, asks)
             used = usage_there or job_answer.usage(inspection, job_dir, output)
-            advised = job_answer.advice(inspection, job_dir, output, asks, described.stopped)
-            of_parts = job_answer.of_parts(Look(ctx, inspection, job_dir, output))
+            said = job_answer.said(ctx, inspection, job_dir, output, asks, described.stopped)
         alive = job_answer.living(inspection, job_dir) if descendants_there is None else descendants_there
         found = [
-            *advised,
+            *said.advice,
             *advice.left_running(job_dir.job_id, alive if state.finished else None),
-            *of_parts.advice,
             *advice.told(advice.LOST, lost.hint),
         ]
         return Status(
             job=Job(job_id=job_dir.job_id, state=state.state),
             described=described,
-            of_parts=of_parts.fields,
+            of_parts=said.fields,
             stdout_log_path=job_dir.log_path(0),
             stderr_log_path=job_dir.log_path(1),
             exit_code=state.exit_code,

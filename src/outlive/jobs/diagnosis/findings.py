@@ -1,30 +1,26 @@
-"""Find what to say about a job that waits for input, is silent or out of reach."""
+"""Find what to say about a job that waits for input or for approval, or is out of reach."""
 
 from __future__ import annotations
 
-from outlive import limits
 from outlive.answers import advice
 from outlive.answers.advice import Advice
 from outlive.answers.job import Prompt, Stopped
-from outlive.jobs.diagnosis import other_machine, silence
+from outlive.jobs.diagnosis import other_machine
 from outlive.jobs.interaction import keyboard, prompt
 from outlive.jobs.permission import pending
 from outlive.store.inspection.inspect import Inspection
 from outlive.store.job_dir import JobDir
-from outlive.store.output.merged import Output
 
 
 def of(
     inspection: Inspection,
     job: JobDir,
-    output: Output,
     asks: Prompt,
     supervisor: Stopped | None,
-    silent_ms: int | None,
 ) -> list[Advice]:
-    """Return what to do about a job that waits for input, is silent or out of reach; nothing for others.
+    """Return what to do about a job that waits for input or for approval, or is out of reach; nothing for others.
 
-    `asks` and `supervisor` are what `waiting` and `stopped` of job_answer say, `silent_ms` what `idle_ms` says.
+    `asks` and `supervisor` are what `waiting` and `stopped` of job_answer say.
     """
     if supervisor is not None:
         pid = supervisor.supervisor_pid
@@ -38,11 +34,7 @@ def of(
         found += advice.told(advice.APPROVAL, pending.hint(job, inspection))
     if inspection.elsewhere:
         found += advice.told(advice.ELSEWHERE, other_machine.hint(inspection, job))
-    if found:
-        return found
-    if silent_ms is not None and silent_ms >= limits.SILENT_MS:
-        return silence.advice_on(inspection, job, output, silent_ms)
-    return []
+    return found
 
 
 def _stopped(pid: int) -> str:

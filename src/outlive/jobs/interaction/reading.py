@@ -11,7 +11,6 @@ from outlive.answers.reading import Polled, Reading, Since
 from outlive.jobs import adoption, job_answer
 from outlive.jobs.context import Context
 from outlive.jobs.interaction import shown_output
-from outlive.part import Look
 from outlive.render.view import View
 from outlive.store.inspection.inspect import Inspection
 from outlive.store.job_dir import JobDir
@@ -45,22 +44,20 @@ def of(
         retry_after_ms = job_answer.retry_after_ms(inspection, output)
         snippet = shown_output.snippet(inspection, output) if not reading.shown.output and output.end else None
         lost = job_answer.losses(inspection, output)
-        advised = job_answer.advice(inspection, job, output, reading.asks, reading.stopped)
+        said = job_answer.said(ctx, inspection, job, output, reading.asks, reading.stopped)
         unread = shown_output.not_utf_8(ctx, output)
-        of_parts = job_answer.of_parts(Look(ctx, inspection, job, output))
     left = job_answer.living(inspection, job) if state.finished else None
     found = [
         *noted,
-        *advised,
+        *said.advice,
         *advice.left_running(job.job_id, left),
-        *of_parts.advice,
         *advice.told(advice.LOST, lost.hint),
         *advice.told(advice.ENCODING, unread),
     ]
     became = Since(
         timeout_ms=inspection.definition.timeout_ms,
         outcome=job_answer.outcome(inspection, job),
-        of_parts=of_parts.fields,
+        of_parts=said.fields,
         descendants=left if state.finished else ABSENT,
         message=state.message or None,
         approval=job_answer.approval_of(inspection, job),

@@ -18,7 +18,6 @@ from outlive.jobs import job_answer, known_to_session
 from outlive.jobs.context import Context, Principal
 from outlive.jobs.diagnosis import use
 from outlive.jobs.interaction import shown_output
-from outlive.part import Look
 from outlive.render import view, window
 from outlive.store.inspection.inspect import Inspection
 from outlive.store.job_dir import JobDir
@@ -66,20 +65,18 @@ def made(
         lost = job_answer.losses(inspection, output)
         asks = job_answer.waiting(inspection, output)
         described = job_answer.describe(inspection, job, output, asks)
-        advised = job_answer.advice(inspection, job, output, asks, described.stopped)
+        said = job_answer.said(ctx, inspection, job, output, asks, described.stopped)
         unread = shown_output.not_utf_8(ctx, output)
-        of_parts = job_answer.of_parts(Look(ctx, inspection, job, output))
-        advised += of_parts.advice
     if ctx.caller.client is not None:
         known_to_session.mark_seen(ctx, job, shown.next_seq, asks=asks.waiting_for_input)
     found = [
-        *advised,
+        *said.advice,
         *advice.left_running(job.job_id, others if inspection.state.finished else None),
         *advice.told(advice.LOST, lost.hint),
     ]
     if inspection.state.finished:
         found += advice.told(advice.SHELL, shell_hint(inspection, snapshot))
-        is_known = bool(lost.hint) or any(one.kind == advice.CAUSE for one in advised)
+        is_known = bool(lost.hint) or any(one.kind == advice.CAUSE for one in said.advice)
         found += advice.told(advice.NEXT, None if is_known else _after_end(inspection))
     elif not found and not any(one.kind == advice.INPUT for one in noted):
         found += _meanwhile(inspection)
@@ -90,7 +87,7 @@ def made(
         job=Job(job_id=job.job_id, state=inspection.state.state),
         shown=shown,
         described=described,
-        of_parts=of_parts.fields,
+        of_parts=said.fields,
         started_at=started_at(inspection.state, inspection.definition.created_at)
         or inspection.definition.created_at
         or timestamp(),

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from typing import Any
 
-from outlive import limits
+from outlive import limits, parts
 from outlive.answers import advice, sentences
 from outlive.answers.advice import Advice
 from outlive.answers.starting import Started
@@ -202,6 +202,4 @@ def _wants_person(inspection: Inspection, job: JobDir) -> str | None:
     does: it would say and do nothing more."""
     if inspection.definition.pty or inspection.elsewhere or inspection.state.state != "running":
         return None
-    from outlive.jobs.diagnosis import silence  # late: 2 ms of a start, and most calls have ended before the first look
-
-    return silence.of_person(inspection, job)
+    return next(filter(None, (part.wants_person(inspection, job) for part in parts.every())), None)

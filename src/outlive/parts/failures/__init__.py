@@ -1,12 +1,14 @@
-"""Why a job failed: whose exit code it has, what its last words mean, and what differs from the run before."""
+"""Why a job failed or stands still: whose exit code it has, what its last words mean, what its processes wait for, and
+what differs from the run before."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
+from outlive import limits
 from outlive.core.ids import short_id
 from outlive.core.members import object_of, text_of
-from outlive.part import Look, Part, Said
+from outlive.part import Inspection, JobDir, Look, Part, Said
 
 _JOINING = "|;&\n"  # without one of these a string is one command
 
@@ -14,7 +16,11 @@ _JOINING = "|;&\n"  # without one of these a string is one command
 class Failures(Part):
     name = "failures"
     fields = "outlive.parts.failures.answers:Before"
-    after_waits = ("outlive.parts.failures.of_job", "outlive.render.failures.other_run")
+    after_waits = (
+        "outlive.parts.failures.of_job",
+        "outlive.parts.failures.silence",
+        "outlive.render.failures.other_run",
+    )
 
     def described(self, look: Look) -> Said | None:
         definition, state = look.inspection.definition, look.inspection.state
@@ -23,11 +29,17 @@ class Failures(Part):
         looks = "pgrep" in text or "pkill" in text or ("grep" in text and "ps " in text)
         joined = definition.shell is not None and any(sign in text for sign in _JOINING)
         ended = state.finished and (state.ended_badly or state.errno or joined or definition.sandbox is not None)
-        if not (looks or ended):
+        silent = look.silent_ms is not None and look.silent_ms >= limits.SILENT_MS
+        if not (looks or ended or silent):
             return None
         from outlive.parts.failures import of_job
 
         return of_job.said(look)
+
+    def wants_person(self, inspection: Inspection, job: JobDir) -> str | None:
+        from outlive.parts.failures import silence
+
+        return silence.of_person(inspection, job)
 
     def lines(self, answer: Mapping[str, object]) -> list[str]:
         if not answer.get("previous"):

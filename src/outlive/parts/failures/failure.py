@@ -6,7 +6,8 @@ from __future__ import annotations
 import re
 
 from outlive.core.records import Definition
-from outlive.jobs.diagnosis import last_words, person, sandboxed
+from outlive.jobs.diagnosis import last_words, sandboxed
+from outlive.parts.failures import person
 from outlive.parts.failures.causes import line_ends, look_alikes, silent_end
 from outlive.store.inspection.inspect import Inspection
 from outlive.store.output.merged import Output

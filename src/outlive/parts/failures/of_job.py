@@ -1,14 +1,15 @@
-"""What is said of a job that failed, or whose exit code may be another command's."""
+"""What is said of a job that failed, that stands still, or whose exit code may be another command's."""
 
 from __future__ import annotations
 
+from outlive import limits
 from outlive.answers import advice, sentences
 from outlive.answers.advice import Advice
 from outlive.answers.other_run import OtherRun
 from outlive.core.started import never_ran
 from outlive.jobs.diagnosis import earlier_runs, sandboxed
 from outlive.part import Look, Said
-from outlive.parts.failures import exit_code, failure
+from outlive.parts.failures import exit_code, failure, silence
 from outlive.parts.failures.answers import Before
 from outlive.parts.failures.causes import own_words, taken_port
 from outlive.render.failures import changes
@@ -22,6 +23,8 @@ def said(look: Look) -> Said:
     """Return what is said of the job."""
     definition, state = look.inspection.definition, look.inspection.state
     found = [*advice.told(advice.OWN_WORDS, own_words.hint(definition, state)), *_at_end(look)]
+    if look.silent_ms is not None and look.silent_ms >= limits.SILENT_MS:
+        found += silence.advice_on(look.inspection, look.job, look.output, look.silent_ms)
     if not (state.finished and state.ended_badly) or state.reason == "kill" or never_ran(state.state, state.reason):
         return Said(None, found)
     checkpoint()

@@ -16,7 +16,7 @@ from outlive.core.units import duration
 from outlive.errors import OutliveError
 from outlive.jobs import processes
 from outlive.jobs.control_client import ask
-from outlive.jobs.diagnosis import person
+from outlive.parts.failures import person
 from outlive.store.inspection.inspect import Inspection
 from outlive.store.job_dir import JobDir
 from outlive.store.output.merged import Output
