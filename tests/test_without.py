@@ -98,7 +98,7 @@ def test_a_failed_job_is_shown_without_what_is_found_of_failures(cli: Cli, place
     assert "exited with code 3" in cli.text("status", failed["job_id"], "--human", env=env).stdout
 
 
-DECLARED = {f"{PREFIX}clientCapabilities": {"extensions": {TASKS: {}}, "elicitation": {"form": {}}}}
+DECLARED: dict[str, object] = {f"{PREFIX}clientCapabilities": {"extensions": {TASKS: {}}, "elicitation": {"form": {}}}}
 OF_PUSH: dict[str, dict[str, object]] = {
     "resources/list": {},
     "resources/templates/list": {},
