@@ -8,17 +8,21 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from mcp.types import INVALID_PARAMS, METHOD_NOT_FOUND
 
 from outlive import parts
 from outlive.core.records import Definition, EngineRecord
+from outlive.mcp.stdio.first_answers import PREFIX
 from outlive.part import Part
+from outlive.parts.page.chat.declaration import VIEW_URI
+from outlive.parts.push import TASKS
 from outlive.store.inspection import handed_over
 from outlive.store.job_dir import JobDir
 from outlive.store.root import Store
 from outlive.supervisor import added
 from support.cli import Cli
 from support.installed import Installed
-from support.mcp_client import RawMcp
+from support.mcp_client import McpRefusal, RawMcp
 
 
 @pytest.mark.parametrize("part", parts.every(), ids=lambda part: part.name)
@@ -131,6 +135,52 @@ def test_a_failed_job_is_shown_without_what_is_found_of_failures(cli: Cli, place
     failed = cli.ok("run", "--wait", "exit 3", env=env)
     assert (failed["exit_code"], "previous" in failed) == (3, False)
     assert "exited with code 3" in cli.text("status", failed["job_id"], "--human", env=env).stdout
+
+
+DECLARED: dict[str, object] = {f"{PREFIX}clientCapabilities": {"extensions": {TASKS: {}}, "elicitation": {"form": {}}}}
+OF_PUSH: dict[str, dict[str, object]] = {
+    "resources/list": {},
+    "resources/templates/list": {},
+    "resources/subscribe": {"uri": "job://x"},
+    "tasks/get": {"taskId": "x"},
+    "subscriptions/listen": {"notifications": {}},
+}
+
+
+@pytest.mark.parametrize(("era", "gone"), [("legacy", ("push",)), ("modern", ("push", "page"))])
+def test_a_server_without_push_declares_and_answers_only_what_it_has(
+    era: str, gone: tuple[str, ...], cli: Cli, place: Path
+) -> None:
+    installed = Installed(place)
+    for name in gone:
+        shutil.rmtree(installed.package / "parts" / name)
+    words, env = [*installed.command, "mcp", "--channel"], {**installed.env, "OUTLIVE_CONFIG": "/dev/null"}
+    with RawMcp(era=era, log=place / "log", command=words, env={**env}) as raw:
+        said = raw.start().greeting or raw.request("server/discover")
+        documents = {} if "page" in gone else {"resources": {"listChanged": False}}
+        assert said["capabilities"] == {**documents, "tools": {"listChanged": False}}
+        for _ in range(2):  # before the SDK is loaded, and behind the first call
+            for method, params in OF_PUSH.items():
+                with pytest.raises(McpRefusal) as refused:
+                    raw.request(method, params)
+                assert refused.value.code == METHOD_NOT_FOUND, method
+            meta = {**(DECLARED if era == "modern" else {}), "progressToken": "mine"}
+            for given in (
+                {"command": "sleep 60", "yield_ms": 0},
+                {"command": "sleep 1.2; echo ready; sleep 60", "until": "regex=ready"},
+            ):
+                params = {"name": "exec", "arguments": given, "_meta": meta}
+                answer = raw.request("tools/call", params)
+                assert answer.get("resultType", "complete") == "complete"
+                assert answer["structuredContent"].get("state") == "running", answer
+                cli.ok("remove", answer["structuredContent"]["job_id"], "--grace-ms", "0", env={**env})
+        assert raw.others == []
+        if "page" not in gone:
+            (document,) = raw.request("resources/read", {"uri": VIEW_URI})["contents"]
+            assert document["uri"] == VIEW_URI
+            with pytest.raises(McpRefusal) as refused:
+                raw.request("resources/read", {"uri": "job://x"})
+            assert refused.value.code == INVALID_PARAMS
 
 
 def test_a_part_that_needs_another_goes_with_it(monkeypatch: pytest.MonkeyPatch) -> None:

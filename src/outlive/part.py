@@ -132,14 +132,22 @@ class Part:
 
     # --- read in a server, when it starts ---
 
-    # "module:class" of an Extension (mcp/extension.py): what it answers in a server besides the two tools. It is made with
-    # the Calls of the server
+    # "module:class" of an Extension (mcp/extension.py): requests that it answers in a server, and what is around the calls
+    # of the two tools
     extension: str = ""
+    # Method → the member of its result that is an empty list as long as the client has no job: such a request is answered
+    # before the SDK is loaded
+    empty_lists: Mapping[str, str] = {}
     # "module:class" of an ASGI application around the one of `outlive serve`, made with (that one, Calls, Tokens,
     # AllowedHosts)
     beside_mcp: str = ""
 
     # --- called in a server ---
+
+    def capabilities(self, *, channel: bool) -> Mapping[str, Mapping[str, object]]:
+        """Return what it adds to the capabilities that a server declares: members of members, of which several parts may
+        add to one. It is asked when the server starts, before the SDK is loaded. `channel`: this option was given."""
+        return {}
 
     def tools(self, offered: list[Tool], capabilities: Mapping[str, object], rights: Rights) -> list[Tool]:
         """Return the list of tools as it is shown to a client with these capabilities and rights, which has asked for it:

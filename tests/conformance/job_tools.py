@@ -9,8 +9,8 @@ from typing import Any
 from mcp import types
 
 from conformance.content import Request, tool
-from outlive.mcp.push import task_requests
 from outlive.mcp.tools.offer import EXEC, PROCESS
+from outlive.parts.push import task_requests
 from outlive.store.job_dir import EVENTS, STATE
 
 FAILING, DAMAGED, ASKS_FIRST = "failing_job", "protocol_error_job", "test_tool_with_task"

@@ -644,7 +644,7 @@ def test_a_stranger_s_method_is_cut_and_escaped_in_the_log(fresh: Served) -> Non
 
 
 def test_a_mistake_of_ours_is_in_the_log_without_what_the_client_sent(serve: Serve) -> None:
-    broken = "from outlive.mcp.push.resources import Resources; Resources.list = lambda self, ctx, params: {}[str(ctx.params)]"
+    broken = "from outlive.parts.push.resources import Resources; Resources.list = lambda self, ctx, params: {}[str(ctx.params)]"
     served = serve(patch=broken)
     served.rpc("resources/list", {"cursor": "s3cret"})
     assert "KeyError" in served.said()

@@ -23,13 +23,13 @@ from mcp_types import version
 
 import outlive
 from outlive import config, verbs
-from outlive.mcp.introduction import TASKS
 from outlive.mcp.job_environment import JobEnvironment
 from outlive.mcp.stdio import first_answers, serving, transport
 from outlive.mcp.stdio.first_answers import FirstAnswers
 from outlive.mcp.stdio.session import Session, Settings
 from outlive.mcp.stdio.wire import Wire
 from outlive.mcp.tools.offer import offered
+from outlive.parts.push import TASKS
 from outlive.system import process
 from support import pair
 from support.cli import Cli, Jobs, environment

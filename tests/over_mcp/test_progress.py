@@ -11,7 +11,7 @@ import pytest
 from outlive import limits, verbs
 from outlive.jobs.context import Context
 from outlive.mcp.masks.secrets import Secrets
-from outlive.mcp.push import progress
+from outlive.parts.push import progress
 from support.commands import GATE
 from support.mcp_client import McpSession, Progress, RawMcp
 from support.tiers import MODERN_FIRST, ONE_ERA

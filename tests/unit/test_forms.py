@@ -6,7 +6,7 @@ import textwrap
 from itertools import product
 
 from outlive.core.records import Approval, Definition
-from outlive.mcp.push import elicitation
+from outlive.mcp import elicitation
 
 END = "; touch evil"
 ROW = 70

@@ -11,8 +11,8 @@ import pytest
 from mcp import Client, MCPError, types
 
 from outlive import limits
-from outlive.mcp.push import follow
 from outlive.mcp.tools.call import Calls
+from outlive.parts.push import follow
 from support.calls import BOUND_S, server_of
 from support.cli import Cli
 

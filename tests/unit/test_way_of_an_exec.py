@@ -25,7 +25,7 @@ ELSEWHERE = {
     "mcp/job_environment.py:JobEnvironment.get",
     "jobs/permission/commands.py:require",
     "launch/fork_server_client.py:Launcher.send",
-    "mcp/push/tasks.py:Tasks.of_answer",
+    "parts/push/tasks.py:Tasks.of_answer",
     "jobs/notices.py:Receipt.__call__",
 }
 

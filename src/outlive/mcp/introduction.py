@@ -11,13 +11,12 @@ from functools import cache
 from typing import Literal
 
 import outlive
+from outlive import parts
 from outlive.mcp import instructions
 from outlive.mcp.tools.offer import EXEC, PROCESS
 
 NAME = "outlive"
 _OUR_PLUGIN = (".codex-plugin/plugin.json", "skills/outlive/SKILL.md")  # files of it
-TASKS = "io.modelcontextprotocol/tasks"
-CHANNEL = "claude/channel"
 DAY_MS = 86_400_000
 # How long a client may keep the list of tools, and whether other clients may share it: what is offered
 # depends on the client
@@ -53,7 +52,7 @@ def _is_ours(here: str) -> bool:
 
 
 class Introduction:
-    """The words of one server, which `offers` these tools. `channel`: it adds notifications/claude/channel.
+    """The words of one server, which `offers` these tools. `channel`: this option was given.
     `workdir_required`: each job has to say where it runs."""
 
     def __init__(self, offers: Collection[str], *, channel: bool = False, workdir_required: bool = False) -> None:
@@ -63,10 +62,9 @@ class Introduction:
             self.instructions = instructions.WITH_PROCESS_ALONE
         elif workdir_required:
             self.instructions += instructions.WITHOUT_DIRECTORY
-        # The same in every revision of the protocol. Of changes, only those of resources are told
-        self.capabilities: dict[str, object] = {
-            **({"experimental": {CHANNEL: {}}} if channel else {}),
-            "extensions": {TASKS: {}},
-            "resources": {"listChanged": False, "subscribe": True},
-            "tools": {"listChanged": False},
-        }
+        # The same in every revision of the protocol
+        declared: dict[str, Mapping[str, object]] = {"tools": {"listChanged": False}}
+        for part in parts.every():
+            for name, members in part.capabilities(channel=channel).items():
+                declared[name] = {**declared.get(name, {}), **members}
+        self.capabilities: dict[str, object] = {name: declared[name] for name in sorted(declared)}

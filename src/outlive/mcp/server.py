@@ -7,11 +7,10 @@ from __future__ import annotations
 import json
 import sys
 import traceback
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from pkgutil import resolve_name
 
-import anyio
 from anyio.abc import TaskGroup
 from mcp import MCPError, types
 from mcp.server.caching import CacheHint
@@ -28,25 +27,20 @@ from outlive.core.records import READ, Definition
 from outlive.errors import OutliveError
 from outlive.jobs import lookup, notices
 from outlive.jobs.context import Context
-from outlive.mcp import private_parts, shown, threads
+from outlive.mcp import elicitation, private_parts, shown, threads
+from outlive.mcp.background import BackgroundTasks
 from outlive.mcp.caller import DELIVERY, Caller, CallerOf, Request, client_of, on_stdio
-from outlive.mcp.extension import Extension
-from outlive.mcp.introduction import DAY_MS, TOOLS_CACHE, Introduction
+from outlive.mcp.extension import Answer, Call, Extension, Front, Handler, Instead
+from outlive.mcp.introduction import TOOLS_CACHE, Introduction
 from outlive.mcp.json_safe import encodable_members
 from outlive.mcp.masks.secrets import masked_answer
-from outlive.mcp.push import elicitation, progress, task_requests
-from outlive.mcp.push import subscriptions as subscriptions_module
-from outlive.mcp.push.channel import Channel
-from outlive.mcp.push.resources import Resources
-from outlive.mcp.push.tasks import Tasks
-from outlive.mcp.push.waits import OF_JOB, OF_WAIT, Wait
 from outlive.mcp.tools import listing
 from outlive.mcp.tools.call import SPAWNING, Around, Calls
-from outlive.mcp.tools.offer import EXEC, PROCESS
+from outlive.mcp.tools.offer import PROCESS
 from outlive.mcp.tools.text import answers as text
 from outlive.system.waiting import in_turn
 from outlive.verbs import envelope
-from outlive.verbs.spec import BRIEF, FULL, Verb
+from outlive.verbs.spec import BRIEF, FULL
 
 _LARGE_CHARS = 65_536  # of an answer that is rendered in a thread: it would keep all other calls waiting
 _BUG = "This is a bug in outlive; its log (stderr) has the details. Jobs are not affected."
@@ -59,8 +53,6 @@ class Handlers:
         self,
         calls: Calls,
         caller_of: CallerOf,
-        channel: Channel | None,
-        tasks: Tasks,
         results: Results,
         extensions: Sequence[Extension],
         *,
@@ -70,8 +62,6 @@ class Handlers:
         self._results = results
         self._workdir_required = workdir_required
         self._caller_of = caller_of
-        self._channel = channel
-        self._tasks = tasks
         self._extensions = extensions
 
     async def list_tools(self, ctx: Request, _params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
@@ -93,26 +83,20 @@ class Handlers:
             known = ", ".join(sorted(self._calls.tools.offers))
             raise MCPError(types.INVALID_PARAMS, f"Unknown tool: {params.name}. Tools: {known}.")
         caller = self._caller_of(ctx)
-        answer = await self._answer_or_wait(ctx, params, caller)
-        if isinstance(answer, Wait):
-            return {"resultType": "task", **self._tasks.of_wait(ctx, answer)}
-        if params.name == EXEC and task_requests.is_task(
-            ctx, params.arguments or {}, answer, exec_alone=self._calls.tools.exec_alone
-        ):
-            # Its notices come with the next answer: this one is not shown
-            task, sent = self._tasks.of_answer(ctx, answer)
-            if task is not None:
-                self._note(ctx, sent)
-                return task
-        elif params.request_state is None and answer.get("type") in SPAWNING:
+        call = Call(ctx, params, caller)
+        answer = await self._ran(call, self._extensions, Around())
+        if isinstance(answer, Instead):
+            self._note(ctx, answer.sent)
+            return answer.result
+        if params.request_state is None and answer.get("type") in SPAWNING:
             question = self._question(ctx, caller, answer)
             if question is not None:  # which the client may leave open: then what becomes of the job is news
                 self._note(ctx, notices.known(self._calls.context(caller, READ, "a notice"), answer))
                 return question
         news, sent = self._calls.notices(caller, answer)
         answer |= {"notices": news} if news else {}
-        if self._channel is not None:
-            self._channel.answered(ctx, caller, answer)
+        for extension in self._extensions:
+            extension.answered(call, answer)
         detail = self._calls.tools.detail(params.arguments or {})
         made = partial(self._results.of, answer, client_of(ctx), detail=detail, capabilities=capabilities_of(ctx))
         try:
@@ -137,51 +121,29 @@ class Handlers:
         elif ctx.request is not None:
             ctx.request.scope["state"][DELIVERY].when_over(ctx.request_id, sent)
 
-    async def _answer_or_wait(
-        self, ctx: Request, params: types.CallToolRequestParams, caller: Caller
-    ) -> dict[str, object] | Wait:
-        """Return the answer of a call, or the call if it goes on as a task."""
-        if params.request_state is not None and self._asks(ctx) is not None:
-            return await self._gone_on(ctx, params, caller)
-        waits = task_requests.declared(ctx) and self._calls.tools.waits(params.name, params.arguments or {})
-        if not waits or self._tasks.waits.are_full(caller):
-            return await self._answer(ctx, params, caller)
-        kind, start_soon = OF_JOB if params.name == EXEC else OF_WAIT, ctx.lifespan_context.start_soon
-        wait = await self._tasks.waits.begun(caller, kind, start_soon, partial(self._answer, ctx, params, caller))
-        return wait.answer or wait
+    async def _ran(self, call: Call, extensions: Sequence[Extension], around: Around) -> Answer | Instead:
+        """Return the answer of a call, which goes through these extensions."""
+        if extensions:
+            return await extensions[0].run(call, around, partial(self._ran, call, extensions[1:]))
+        if call.params.request_state is not None and self._asks(call.ctx) is not None:
+            return await self._gone_on(call)
+        return await self._answer(call, around)
 
-    async def _answer(
-        self, ctx: Request, params: types.CallToolRequestParams, caller: Caller, wait: Wait | None = None
-    ) -> dict[str, object]:
-        """Return the answer of a call. `wait`: its client follows it as a task."""
-        start_soon, report = ctx.lifespan_context.start_soon, progress.reporter(ctx)
-        reporting = anyio.CancelScope()
-        starts: list[Context] = []
-
-        def begun(verb: Verb, call: Context, args: dict[str, object]) -> None:
-            if wait is not None:
-                wait.ctx = call
-                return
-            if verb.name in SPAWNING:
-                starts.append(call)
-            if report is not None:
-                start_soon(
-                    threads.logged, progress.report_until, reporting, report, verb, call, args, self._calls.secrets
-                )
-
+    async def _answer(self, call: Call, around: Around) -> Answer:
+        ctx, params = call.ctx, call.params
         try:
             return await self._calls.run(
                 params.name,
                 params.arguments or {},
-                caller,
+                call.caller,
                 Around(
-                    begun=begun,
-                    cancelled=partial(self._is_cancelled, ctx) if wait is None else lambda: False,
-                    start_soon=start_soon,
+                    begun=around.begun,
+                    cancelled=partial(self._is_cancelled, ctx),
+                    start_soon=ctx.lifespan_context.start_soon,
                     asks=self._asks(ctx),
-                    is_awaited=wait is None,
+                    is_awaited=around.is_awaited,
+                    handle=around.handle,
                 ),
-                handle=task_requests.declared(ctx),
             )
         except OutliveError as error:
             if error.code == "internal_error":
@@ -190,16 +152,12 @@ class Handlers:
         except Exception as error:  # noqa: BLE001 - the server outlives its own faults
             traceback.print_exc(file=sys.stderr)
             return envelope.failure(OutliveError("internal_error", f"{type(error).__name__}: {error}", hint=_BUG))
-        finally:
-            reporting.cancel()
-            if self._channel is not None and starts and starts[0].job_id is not None:
-                self._channel.begin(ctx, caller, starts[0].job_id)  # even if the client has cancelled the call
 
     def _asks(self, ctx: Request) -> Callable[[Context, Definition], bool] | None:
         """Return what asks the user of the client about a job; None if the client shows no forms."""
         if (
             not self._calls.config.has("policy")
-            or not task_requests.can_ask(ctx)
+            or not elicitation.can_ask(ctx)
             or not self._caller_of(ctx).rights.approves
         ):
             return None
@@ -216,8 +174,9 @@ class Handlers:
 
         return asks
 
-    async def _gone_on(self, ctx: Request, params: types.CallToolRequestParams, caller: Caller) -> dict[str, object]:
+    async def _gone_on(self, call: Call) -> Answer:
         """Return the answer of a call that the client repeats with its user's answer."""
+        params, caller = call.params, call.caller
         said = elicitation.answer_of((params.input_responses or {}).get(elicitation.KEY))
         by = elicitation.by(caller.owner)
         try:
@@ -341,36 +300,40 @@ def build(
     workdir_required: bool = False,
     answers: str | None = None,
 ) -> OutliveServer:
-    """Return the server, ready to run over any transport. `caller_of` tells the caller of a request. `channel` adds
-    `notifications/claude/channel`. `workdir_required`: each job has to say where it runs. `answers`: what answers are
+    """Return the server, ready to run over any transport. `caller_of` tells the caller of a request. `channel`: parts
+    wake the model of the client. `workdir_required`: each job has to say where it runs. `answers`: what answers are
     sent as (shown.py); None leaves it to the name of the client."""
-    extensions: list[Extension] = [resolve_name(part.extension)(calls) for part in parts.every() if part.extension]
-    told, results = Channel(calls) if channel else None, Results(calls, answers)
-    subscriptions = subscriptions_module.Subscriptions(calls, caller_of)
-    tasks = Tasks(calls, results.of, caller_of, subscriptions)
-    handlers = Handlers(calls, caller_of, told, tasks, results, extensions, workdir_required=workdir_required)
-    resources = Resources(calls, caller_of, extensions)
+    results = Results(calls, answers)
+    front = Front(calls, caller_of, results.of, channel)
+    extensions: list[Extension] = [resolve_name(part.extension)(front) for part in parts.every() if part.extension]
+    handlers = Handlers(calls, caller_of, results, extensions, workdir_required=workdir_required)
     about = Introduction(calls.tools.offers, channel=channel, workdir_required=workdir_required)
     server = OutliveServer(
         about.server["name"],
         title=about.server["title"],
         version=about.server["version"],
         instructions=about.instructions,
-        # For everything else the SDK's hint stands: private, stale at once
         cache_hints={
-            "tools/list": CacheHint(*TOOLS_CACHE),
-            "resources/templates/list": CacheHint(ttl_ms=DAY_MS, scope="public"),
-        },
-        lifespan=subscriptions_module.BackgroundTasks(),
+            "tools/list": CacheHint(*TOOLS_CACHE)
+        },  # for everything else the SDK's hint: private, stale at once
+        lifespan=BackgroundTasks(),
         on_list_tools=handlers.list_tools,
-        on_list_resources=resources.list,
-        on_list_resource_templates=resources.templates,
-        on_read_resource=resources.read,
-        on_subscribe_resource=subscriptions.subscribe,
-        on_unsubscribe_resource=subscriptions.unsubscribe,
     )
     server.declared = about.capabilities
-    # What may be answered with a task, which the arguments above do not know
+    # What may be answered with something else than a result, which the arguments above do not know
     server.add_request_handler("tools/call", types.CallToolRequestParams, handlers.call_tool)
-    tasks.install(server)
+    of_method: dict[str, list[Handler]] = {}
+    for extension in extensions:
+        for method, handler in extension.handlers().items():
+            of_method.setdefault(method, []).append(handler)
+    for method, several in of_method.items():
+        server.add_request_handler(method, several[0].params, partial(_first_answer, several))
     return server
+
+
+async def _first_answer(handlers: Iterable[Handler], ctx: Request, params: types.RequestParams) -> HandlerResult:
+    for handler in handlers:
+        result = await handler.answer(ctx, params)
+        if result is not None:
+            return result
+    raise MCPError(types.INVALID_PARAMS, f"Nothing here answers this request of {ctx.method}.")

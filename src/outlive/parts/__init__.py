@@ -16,6 +16,7 @@ NAMES = (
     "clients",
     "doctor",
     "limits",
+    "push",
     "failures",
     "reports",
 )  # the order in which they are asked

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-from outlive import limits
+from outlive import limits, parts
 from outlive.core.members import object_of, parse_json, text_of
 from outlive.mcp import introduction
 from outlive.mcp.stdio import malformed
@@ -164,9 +164,10 @@ class FirstAnswers:
     def _list(self, method: str, client: str | None, capabilities: dict[str, object]) -> dict[str, object] | None:
         if method == "tools/list":
             return {"tools": self._tools(client, capabilities)}
-        if method != "resources/list" or self._has_jobs is None or self._has_jobs(client):
+        name = next((part.empty_lists[method] for part in parts.every() if method in part.empty_lists), None)
+        if name is None or self._has_jobs is None or self._has_jobs(client):
             return None
-        return {"resources": []}
+        return {name: []}
 
 
 # --- what clients send. A shape that is not known here may be right all the same ---

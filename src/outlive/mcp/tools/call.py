@@ -47,13 +47,15 @@ SPAWNING = frozenset({RUN, "start", "restart"})  # these need the job environmen
 class Around(NamedTuple):
     """What is around a call. `begun` is told the verb, its context and its arguments. `cancelled`: whether
     the client has taken it back. `start_soon` starts what goes on after it, `asks` asks the user of the
-    client. `is_awaited` False: no client waits for this call, which may last."""
+    client. `is_awaited` False: no request waits for this call, which may last, and which no client takes back. `handle`:
+    the caller can follow a job without the process tool."""
 
     begun: Callable[[Verb, Context, dict[str, object]], None] = lambda verb, ctx, args: None
     cancelled: Callable[[], bool] = lambda: False
     start_soon: Callable[..., object] | None = None
     asks: Callable[[Context, Definition], bool] | None = None
     is_awaited: bool = True
+    handle: bool = False
 
 
 class Tools:
@@ -207,16 +209,14 @@ class Calls:
         given: Mapping[str, object],
         caller: Caller,
         around: Around = Around(),
-        *,
-        handle: bool = False,
     ) -> dict[str, object]:
         """Return the full envelope of a call, its members in no order yet. Errors: OutliveError, and any exception of a
         faulty action."""
-        verb, args = self.tools.read(tool, given, handle=handle)
+        verb, args = self.tools.read(tool, given, handle=around.handle)
         report: dict[str, int] = {}
         if not around.is_awaited:
             args = without_limit(verb, args, self.tools.written(tool, given))
-        elif tool != EXEC or not self.tools.exec_alone or handle:
+        elif tool != EXEC or not self.tools.exec_alone or around.handle:
             args, report = clamp(verb, args, partial(self._longest_ms, caller.program))
         env = await self._environment.get() if verb.name in SPAWNING else self._environment.current()
         who = self._principal(caller, env, verb.right, shown_as(tool, verb))
@@ -232,7 +232,7 @@ class Calls:
             result = await self._result(verb, ctx, args, self.tools.written(tool, given))
             await anyio.lowlevel.checkpoint_if_cancelled()  # an answer that a cancellation crosses is not sent
         except anyio.get_cancelled_exc_class():
-            await self._leave(ctx, ends=around.cancelled() and self._ends_cancelled)
+            await self._leave(ctx, ends=around.is_awaited and around.cancelled() and self._ends_cancelled)
             raise
         return envelope.full(verb.type, result, ctx, report=report)
 

@@ -15,6 +15,9 @@ class Page(Part):
     extension = "outlive.parts.page.chat.handlers:View"
     beside_mcp = "outlive.parts.page.beside:Beside"
 
+    def capabilities(self, *, channel: bool) -> dict[str, dict[str, object]]:
+        return {"resources": {"listChanged": False}}  # the document of the view
+
     def tools(self, offered: list[Tool], capabilities: Mapping[str, object], rights: Rights) -> list[Tool]:
         from outlive.parts.page.chat import declaration
 

@@ -11,20 +11,20 @@ from functools import cached_property
 
 from mcp import types
 
-from outlive.mcp.caller import Caller
+from outlive.mcp.caller import Caller, Request
+from outlive.mcp.extension import Extension, Front, Handler
 from outlive.mcp.introduction import DAY_MS
 from outlive.mcp.json_safe import encodable_members
-from outlive.mcp.tools.call import Calls
 from outlive.parts.page.chat import questions
 from outlive.parts.page.chat.declaration import MIME_TYPE, TOOLS, VIEW, VIEW_URI
 
 
-class View:
+class View(Extension):
     """The requests of one server's views."""
 
-    def __init__(self, calls: Calls) -> None:
-        self.tools = TOOLS if calls.tools.process else ()  # without it there is nothing that a view could ask
-        self._calls = calls
+    def __init__(self, front: Front) -> None:
+        self._calls = front.calls
+        self.tools = TOOLS if self._calls.tools.process else ()  # without it there is nothing that a view could ask
 
     @cached_property
     def _questions(self) -> questions.Questions:
@@ -42,8 +42,11 @@ class View:
                 answer["data"] = base64.b64encode(masker.text(drawn).encode("utf-8", "surrogateescape")).decode("ascii")
         return types.CallToolResult(content=[], structured_content=answer, is_error=not answer["ok"])
 
-    def document(self, uri: str) -> types.ReadResourceResult | None:
-        if uri != VIEW_URI or not self.tools:
+    def handlers(self) -> dict[str, Handler]:
+        return {"resources/read": Handler(types.ReadResourceRequestParams, self._read)}
+
+    async def _read(self, _ctx: Request, params: types.ReadResourceRequestParams) -> types.ReadResourceResult | None:
+        if params.uri.rstrip("/") != VIEW_URI or not self.tools:
             return None
         about = {"ui": {"prefersBorder": True}}  # and the policy that hosts have for documents by default
         text = types.TextResourceContents(uri=VIEW_URI, mime_type=MIME_TYPE, text=questions.document(), _meta=about)

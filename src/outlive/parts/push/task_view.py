@@ -30,8 +30,8 @@ from outlive.jobs import adoption, job_answer
 from outlive.jobs.context import Context
 from outlive.jobs.permission import pending
 from outlive.jobs.starting import answer as start_answer
+from outlive.mcp import elicitation
 from outlive.mcp.masks.secrets import Secrets
-from outlive.mcp.push import elicitation
 from outlive.mcp.tools.text import answers
 from outlive.render import ends
 from outlive.store.inspection.inspect import Inspection

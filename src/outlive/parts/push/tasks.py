@@ -29,10 +29,8 @@ from typing import Any
 from weakref import WeakValueDictionary
 
 import anyio
-from anyio.abc import TaskGroup
 from mcp import MCPError, types
 from mcp.server.context import HandlerResult
-from mcp.server.lowlevel import Server
 from mcp.server.subscriptions import SUBSCRIPTION_ID_META_KEY
 
 from outlive import limits
@@ -44,14 +42,15 @@ from outlive.errors import OutliveError
 from outlive.jobs import adoption, ending, lookup, notices
 from outlive.jobs.context import Context
 from outlive.jobs.interaction import stdin
-from outlive.mcp import threads
-from outlive.mcp.caller import CallerOf, Request, client_of
-from outlive.mcp.push import elicitation, follow
-from outlive.mcp.push.subscriptions import Subscriptions
-from outlive.mcp.push.task_requests import can_ask, check, require, wakes
-from outlive.mcp.push.task_view import ANSWER, OF_ITS_STATUS, OVER, TaskView, is_unapproved, questions
-from outlive.mcp.push.waits import Wait, Waits, is_wait, job_of
-from outlive.mcp.tools.call import Calls
+from outlive.mcp import elicitation, threads
+from outlive.mcp.caller import Request, client_of
+from outlive.mcp.elicitation import can_ask
+from outlive.mcp.extension import Front, Handler, Instead
+from outlive.parts.push import follow
+from outlive.parts.push.subscriptions import Subscriptions
+from outlive.parts.push.task_requests import check, require, wakes
+from outlive.parts.push.task_view import ANSWER, OF_ITS_STATUS, OVER, TaskView, is_unapproved, questions
+from outlive.parts.push.waits import Wait, Waits, is_wait, job_of
 from outlive.store.inbox import FOLLOWED
 from outlive.store.job_dir import JobDir
 from outlive.store.output.merged import Output
@@ -73,28 +72,23 @@ class UpdateParams(TaskParams):
 
 
 class Tasks:
-    """The handlers of the extension. `result` makes a tool's result of an envelope, for the client of this name; a stream
-    asks `subscriptions` for what is no task."""
+    """The handlers of the extension. A stream asks `subscriptions` for what is no task."""
 
-    def __init__(
-        self,
-        calls: Calls,
-        result: Callable[[dict[str, object], str | None], types.CallToolResult],
-        caller_of: CallerOf,
-        subscriptions: Subscriptions,
-    ) -> None:
-        self._calls = calls
-        self._caller_of = caller_of
-        self._result = result
+    def __init__(self, front: Front, subscriptions: Subscriptions) -> None:
+        self._calls = front.calls
+        self._caller_of = front.caller_of
+        self._result = front.result
         self._subscriptions = subscriptions
         self.waits = Waits()
         self._answering: WeakValueDictionary[str, anyio.Lock] = WeakValueDictionary()  # by task, while it is answered
 
-    def install(self, server: Server[TaskGroup]) -> None:
-        server.add_request_handler("tasks/get", TaskParams, self.get)
-        server.add_request_handler("tasks/update", UpdateParams, self.update)
-        server.add_request_handler("tasks/cancel", TaskParams, self.cancel)
-        server.add_request_handler("subscriptions/listen", types.SubscriptionsListenRequestParams, self.listen)
+    def handlers(self) -> dict[str, Handler]:
+        return {
+            "tasks/get": Handler(TaskParams, self.get),
+            "tasks/update": Handler(UpdateParams, self.update),
+            "tasks/cancel": Handler(TaskParams, self.cancel),
+            "subscriptions/listen": Handler(types.SubscriptionsListenRequestParams, self.listen),
+        }
 
     @cached_property
     def _view(self) -> TaskView:
@@ -102,16 +96,16 @@ class Tasks:
 
     # --- a task instead of a result ---
 
-    def of_answer(self, ctx: Request, answer: dict[str, object]) -> tuple[HandlerResult, Callable[[bool], None] | None]:
-        """Return the task of the job that a call made (`is_task`), and what is to be called with whether it was sent. None
-        if the job asks for what no task can ask of this client."""
+    def of_answer(self, ctx: Request, answer: dict[str, object]) -> Instead | None:
+        """Return the task of the job that a call made (`is_task`). None if the job asks for what no task can ask of this
+        client."""
         about, job_id = self._context(ctx), text_of(answer, "job_id")
         task = self._of(about, job_id, ctx)
         if "result" in task:  # it has ended since
-            return object_of(task, "result"), notices.known(about, answer)
+            return Instead(object_of(task, "result"), notices.known(about, answer))
         asks = answer.get("waiting_for_input") or is_pending(answer)
         if asks and "inputRequests" not in task and not self._calls.tools.exec_alone:
-            return None, None
+            return None
         shown = {key: value for key, value in task.items() if key not in OF_ITS_STATUS}
         known = notices.known(about, answer)
 
@@ -121,7 +115,7 @@ class Tasks:
             if written:  # what `known` took for a plain answer
                 self._left_to_task(about, job_id, ctx)
 
-        return {"resultType": "task", **shown}, sent
+        return Instead({"resultType": "task", **shown}, sent)
 
     # --- methods ---
 

@@ -44,6 +44,14 @@ def has_user() -> bool:
     return not is_in_job()
 
 
+def can_ask(ctx: Request) -> bool:
+    """Return whether this client can show its user a form. (`elicitation: {}`, as of all clients before 2025-11-25,
+    means the form mode.)"""
+    capabilities = ctx.session.client_capabilities
+    asking = capabilities.elicitation if capabilities is not None else None
+    return asking is not None and (asking.form is not None or asking.url is None)
+
+
 def is_by_answer(ctx: Request) -> bool:
     """Return whether the result of a call is the question."""
     return ctx.protocol_version in MODERN_PROTOCOL_VERSIONS

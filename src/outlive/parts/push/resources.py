@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import NamedTuple
 
@@ -13,11 +13,11 @@ from mcp import MCPError, types
 from outlive import limits
 from outlive.core.members import entries_of, text_of
 from outlive.errors import OutliveError
-from outlive.mcp.caller import CallerOf, Request
-from outlive.mcp.extension import Extension
+from outlive.mcp.caller import Request
+from outlive.mcp.extension import Front, Handler
+from outlive.mcp.introduction import DAY_MS
 from outlive.mcp.json_safe import encodable_members
 from outlive.mcp.masks.secrets import COUNT, masked_answer
-from outlive.mcp.tools.call import Calls
 from outlive.mcp.tools.text import sentences
 
 JSON, PLAIN = "application/json", "text/plain"
@@ -88,27 +88,29 @@ def refusing(uri: str) -> Iterator[None]:
 class Resources:
     """The handlers of the resource requests."""
 
-    def __init__(self, calls: Calls, caller_of: CallerOf, extensions: Sequence[Extension]) -> None:
-        self._calls = calls
-        self._caller_of = caller_of
-        self._extensions = extensions
+    def __init__(self, front: Front) -> None:
+        self._calls = front.calls
+        self._caller_of = front.caller_of
+
+    def handlers(self) -> dict[str, Handler]:
+        return {
+            "resources/list": Handler(types.PaginatedRequestParams, self.list),
+            "resources/templates/list": Handler(types.PaginatedRequestParams, self.templates),
+            "resources/read": Handler(types.ReadResourceRequestParams, self.read),
+        }
 
     async def templates(
-        self, _ctx: Request, _params: types.PaginatedRequestParams | None
+        self, _ctx: Request, _params: types.PaginatedRequestParams
     ) -> types.ListResourceTemplatesResult:
-        return types.ListResourceTemplatesResult(resource_templates=TEMPLATES)
+        return types.ListResourceTemplatesResult(resource_templates=TEMPLATES, ttl_ms=DAY_MS, cache_scope="public")
 
-    async def list(self, ctx: Request, _params: types.PaginatedRequestParams | None) -> types.ListResourcesResult:
+    async def list(self, ctx: Request, _params: types.PaginatedRequestParams) -> types.ListResourcesResult:
         """Return the caller's jobs in the order of `list`: running ones first, then the newest."""
         with refusing("job://"):
             answer = self._masked(await self._calls.show("list", self._caller_of(ctx), limit=limits.LIST_JOBS))
         return types.ListResourcesResult(resources=[_resource(job) for job in entries_of(answer, "jobs")])
 
     async def read(self, ctx: Request, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
-        for extension in self._extensions:
-            document = extension.document(params.uri.rstrip("/"))
-            if document is not None:
-                return document
         place = place_of(params.uri)
         given = {**({"since_seq": 0} if place.part == OUTPUT else {}), **place.since}
         with refusing(params.uri):

@@ -7,62 +7,44 @@ An update says only that the resource should be read again.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import aclosing, asynccontextmanager
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import aclosing
 from functools import partial
 from typing import Any
 
 import anyio
-from anyio.abc import TaskGroup
 from mcp import MCPError, types
 from mcp.server.connection import Connection
-from mcp.server.lowlevel import Server
 from mcp.server.subscriptions import SUBSCRIPTION_ID_META_KEY
 
 from outlive import limits
 from outlive.errors import OutliveError
 from outlive.jobs import adoption, lookup
 from outlive.mcp import threads
-from outlive.mcp.caller import Caller, CallerOf, Request
+from outlive.mcp.caller import Caller, Request
+from outlive.mcp.extension import Front, Handler
 from outlive.mcp.private_parts import connection_of
-from outlive.mcp.push import follow
-from outlive.mcp.push.resources import EVENTS, OUTPUT, place_of, refusing
-from outlive.mcp.tools.call import Calls
+from outlive.parts.push import follow
+from outlive.parts.push.resources import EVENTS, OUTPUT, place_of, refusing
 from outlive.store import history
 from outlive.store.job_dir import JobDir
-
-
-class BackgroundTasks:
-    """The lifespan of the SDK's server: the task group of what goes on between calls. The SDK enters a lifespan once for
-    the server, and once more for each SSE stream; all of them share the group of the first, which ends with the
-    server."""
-
-    def __init__(self) -> None:
-        self._group: TaskGroup | None = None
-
-    @asynccontextmanager
-    async def __call__(self, _server: Server[TaskGroup]) -> AsyncIterator[TaskGroup]:
-        if self._group is not None:
-            yield self._group
-            return
-        async with anyio.create_task_group() as group:
-            self._group = group
-            try:
-                yield group
-            finally:
-                self._group = None
-                group.cancel_scope.cancel()
 
 
 class Subscriptions:
     """`resources/subscribe` and `resources/unsubscribe`, whose subscriptions end with their connection, and
     `subscriptions/listen`, whose end with their stream. Each subscription follows its resource by itself."""
 
-    def __init__(self, calls: Calls, caller_of: CallerOf) -> None:
-        self._calls = calls
-        self._caller_of = caller_of
+    def __init__(self, front: Front) -> None:
+        self._calls = front.calls
+        self._caller_of = front.caller_of
         self._followed: Counter[str | None] = Counter()  # by wall: each side has a share of its own
         self._ends: dict[Connection, dict[str, Callable[[], None]]] = {}  # what ends each subscription, by URI
+
+    def handlers(self) -> dict[str, Handler]:
+        return {
+            "resources/subscribe": Handler(types.SubscribeRequestParams, self.subscribe),
+            "resources/unsubscribe": Handler(types.UnsubscribeRequestParams, self.unsubscribe),
+        }
 
     async def subscribe(self, ctx: Request, params: types.SubscribeRequestParams) -> types.EmptyResult:
         connection = connection_of(ctx)

@@ -18,11 +18,10 @@ from outlive.errors import OutliveError
 from outlive.jobs import known_to_session, lookup, ownership
 from outlive.mcp import threads
 from outlive.mcp.caller import Caller, Request
-from outlive.mcp.introduction import CHANNEL
 from outlive.mcp.json_safe import encodable_members
-from outlive.mcp.push import follow
 from outlive.mcp.tools.call import Calls
 from outlive.mcp.tools.text import sentences
+from outlive.parts.push import CHANNEL, follow
 from outlive.render import ends
 from outlive.store import history
 from outlive.store.job_dir import JobDir

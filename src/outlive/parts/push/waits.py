@@ -18,7 +18,7 @@ from outlive.core.ids import new_id
 from outlive.core.units import seconds_of, timestamp
 from outlive.jobs.context import Context
 from outlive.mcp.caller import Caller
-from outlive.mcp.push.task_view import CANCELLED, COMPLETED, WORKING, poll_interval_ms
+from outlive.parts.push.task_view import CANCELLED, COMPLETED, WORKING, poll_interval_ms
 
 FIRST_S = 1.0  # what is over by then is answered at once
 OF_JOB, OF_WAIT = "u", "w"  # the marks: cancelling ends the job, or only the waiting

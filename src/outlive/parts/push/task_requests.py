@@ -14,8 +14,9 @@ from pydantic import TypeAdapter
 
 from outlive.answers.permission import is_pending
 from outlive.mcp.caller import Request, client_of
-from outlive.mcp.introduction import TASKS
+from outlive.mcp.elicitation import can_ask
 from outlive.mcp.tools.arguments import fold
+from outlive.parts.push import TASKS
 
 _WAKES = frozenset({"claude-code"})  # clients that go on beside a task, and call their model at its end
 
@@ -59,14 +60,6 @@ def check(ctx: Request, task_id: str) -> None:
     headers = getattr(ctx.request, "headers", None)  # the HTTP request; None on stdio
     if headers is not None and decode_header_value(headers.get(MCP_NAME_HEADER)) != task_id:
         raise MCPError(types.HEADER_MISMATCH, f"{MCP_NAME_HEADER} header does not match the request body's 'taskId'")
-
-
-def can_ask(ctx: Request) -> bool:
-    """Return whether this client can show its user a form. (`elicitation: {}`, as of all clients before 2025-11-25,
-    means the form mode.)"""
-    capabilities = ctx.session.client_capabilities
-    asking = capabilities.elicitation if capabilities is not None else None
-    return asking is not None and (asking.form is not None or asking.url is None)
 
 
 _BOOL = TypeAdapter(bool)

@@ -1,0 +1,24 @@
+"""What a client gets without asking again: tasks, resources and their changes, progress, messages that wake its model."""
+
+from __future__ import annotations
+
+from outlive.part import Part
+
+TASKS = "io.modelcontextprotocol/tasks"
+CHANNEL = "claude/channel"
+
+
+class Push(Part):
+    name = "push"
+    extension = "outlive.parts.push.extension:Push"
+    empty_lists = {"resources/list": "resources"}
+
+    def capabilities(self, *, channel: bool) -> dict[str, dict[str, object]]:
+        return {
+            **({"experimental": {CHANNEL: {}}} if channel else {}),
+            "extensions": {TASKS: {}},
+            "resources": {"listChanged": False, "subscribe": True},
+        }
+
+
+PART = Push()
