@@ -44,10 +44,10 @@ class Added:
         return state
 
     def prepare(self) -> None:
-        """Change the process that becomes the command, right before execve(2). Errors: OSError; then the command never ran."""
+        """Change the process that becomes the command, or the sandbox around it, before execve(2). Errors: OSError, as of execve(2)."""
 
     def discard(self) -> None:
-        """Take back what `begin` made: nothing was started."""
+        """Take back what `begin` made: nothing was started, or the command could not be executed."""
 
     def started(self, state: State) -> State:
         """Return the state of the command, which runs now; no file says so yet."""
@@ -57,7 +57,8 @@ class Added:
         """Look after the command, which runs."""
 
     def ended(self, state: State) -> State:
-        """Return the state of the command, which has ended; no file says so yet, and the command is not reaped."""
+        """Return the state of the command, which has ended (`lost`: it is not known how). No file says so yet, and the
+        command is not reaped. An end that no supervisor saw is written down by a reader, without this step."""
         return state
 
 

@@ -235,6 +235,7 @@ def _spawn(job: JobDir, request: Request, state: State, stdin: int | None, job_f
     except OSError as error:
         if isinstance(error, spawn.BeforeExec):
             raise
+        added.discard()
         why = spawn.why_not(argv[0], env, definition.cwd, error)
         return job.write_state(outcome.never_ran(state, why, errno.errorcode.get(error.errno or 0)))
     finally:

@@ -17,6 +17,7 @@ from outlive.parts.limits.names import CPU_TIME, CPUS, GPUS, MEMORY, NAMES, NICE
 from outlive.parts.resources import RESOURCES, Resources
 
 _MOST = 10**6  # of processors, devices and processes
+_LEAST_BYTES = 1024**2  # less is a number whose unit was forgotten
 _LEAST_CPU_MS = 1_000  # the kernel counts whole seconds (RLIMIT_CPU)
 _OPTION = "letters, digits, - and _"
 
@@ -102,8 +103,8 @@ def _memory(name: str, value: Any) -> int:
         except OutliveError:
             size = None
     whole = not isinstance(size, bool) and isinstance(size, (int, float)) and size == size // 1
-    if not whole or not limits.MIN_MEMORY_BYTES <= size <= limits.MAX_QUOTA_BYTES:
-        least = f"from {limits.MIN_MEMORY_BYTES // 1024**2}M on"
+    if not whole or not _LEAST_BYTES <= size <= limits.MAX_QUOTA_BYTES:
+        least = f"from {_LEAST_BYTES // 1024**2}M on"
         message = f"{argument(RESOURCES)}: memory is a size {least}, not {value!r}"
         raise _wrong(name, message, 'Write bytes, or "500M" or "2G".')
     return int(size)

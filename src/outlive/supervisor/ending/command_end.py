@@ -76,7 +76,7 @@ class CommandEnd:
         if status is None:
             return None
         if isinstance(status, str):
-            return outcome.lost(state, status)
+            return self._added.ended(outcome.lost(state, status))
         ended = outcome.ended(pump.recorded_in(state), status, self._ended_ns)
         ended = State.replace(ended, usage=self._reaper.usage())
         return oom_verdict.judged(self._added.ended(oom_verdict.of_engine(ended)))
