@@ -8,7 +8,7 @@ its own code, it names ("module:name") or imports inside a method: a declaration
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from outlive.answers import Part as Fields
 from outlive.answers.advice import Advice
@@ -16,13 +16,25 @@ from outlive.core.records import Definition
 from outlive.core.rights import Rights
 
 if TYPE_CHECKING:  # TAB loads this, and needs no store
+    from outlive import config
+    from outlive.answers import output, reading
     from outlive.jobs.context import Context
+    from outlive.render import sources, view
     from outlive.store import job_dir
     from outlive.store.inspection import inspect
-    from outlive.store.output.merged import Output
+    from outlive.store.output import line_index, merged
 
+MAKES = "makes a job"
+# What a declaration names for the types alone: it is read where nothing of that is loaded
+Config: TypeAlias = "config.Config"
 Inspection: TypeAlias = "inspect.Inspection"
 JobDir: TypeAlias = "job_dir.JobDir"
+Lines: TypeAlias = "line_index.Lines"
+LogLines: TypeAlias = "reading.LogLines"
+Output: TypeAlias = "merged.Output"
+Shown: TypeAlias = "output.Shown"
+Source: TypeAlias = "sources.Source"
+View: TypeAlias = "view.View"
 Tool: TypeAlias = "dict[str, object]"  # as it stands in `tools/list`
 
 
@@ -34,6 +46,17 @@ class Look(NamedTuple):
     job: JobDir
     output: Output
     silent_ms: int | None = None  # since when it has printed nothing; None: not known, or there is more to say
+
+
+class LogCall(NamedTuple):
+    """A call of `log`. `stream`: 0 or 1; None: both, merged. `given`: its arguments by their names."""
+
+    ctx: Context
+    definition: Definition
+    output: Output
+    stream: int | None
+    lines: Lines
+    given: Mapping[str, Any]
 
 
 class Said(NamedTuple):
@@ -61,13 +84,16 @@ class Part:
     # Section of the configuration with a table for each name → "module:function" that takes (name, table, its place in the
     # file) and returns the settings. Errors: config_error
     sections: Mapping[str, str] = {}
+    # "section.key" of an array of tables → "module:function" that takes (entry, this name) and returns what is kept of it.
+    # Errors: invalid_argument
+    tables: Mapping[str, str] = {}
     # Kind of host → "module:ENGINE" (launch/engine.py)
     engines: Mapping[str, str] = {}
 
     # --- a job that it has something to do with ---
 
-    # "module:ARGUMENTS" that it adds to those of the verbs that make a job: a tuple of Arg (verbs/spec.py)
-    arguments: str = ""
+    # Verb, or MAKES for those that make a job → "module:ARGUMENTS" that it adds to it: a tuple of Arg (verbs/spec.py)
+    arguments: Mapping[str, str] = {}
     # "module:class" of the fields that it adds to what answers say of a job (answers/__init__.py)
     fields: str = ""
     # Modules that an answer needs which comes after a long wait: it loads them before, since an update may replace files
@@ -84,6 +110,19 @@ class Part:
 
     def described(self, look: Look) -> Said | None:
         """Return what it says of a job; None: nothing. It is asked for each answer about one job."""
+        return None
+
+    def chosen(self, source: Source, since: int, stop: int, view: View, *, failed: bool) -> Shown | None:
+        """Return what is shown of [since, stop) of an output that is longer than the view has room for; None: its beginning
+        and its end. `failed`: it is that of a command that did."""
+        return None
+
+    def telling(self, output: Output, config: Config) -> str | None:
+        """Return the line of a failed command's output that says why; None if it finds none."""
+        return None
+
+    def log_lines(self, log: LogCall) -> LogLines | None:
+        """Return what `log` shows where its own arguments are given; None where none is."""
         return None
 
     def wants_person(self, inspection: Inspection, job: JobDir) -> str | None:

@@ -6,10 +6,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
+from pkgutil import resolve_name
+from typing import Any
 
 from outlive.part import Part
 
-NAMES = ("hosts", "http", "page", "clients", "doctor", "failures", "reports")  # the order in which they are asked
+NAMES = ("hosts", "http", "failures", "page", "clients", "doctor", "reports")  # the order in which they are asked
 # Member of `meta.json` → the part that keeps it there
 KEEPERS = {"report": "reports"}
 
@@ -44,6 +46,12 @@ def missing(kept: Mapping[str, object]) -> list[str]:
     """Return the names of the parts that are not there, and kept one of these members of `meta.json`."""
     there = {part.name for part in every()}
     return sorted({KEEPERS[name] for name, value in kept.items() if name in KEEPERS and value is not None} - there)
+
+
+def arguments(verb: str) -> list[Any]:
+    """Return the arguments that parts add to a verb, or to those that make a job (part.MAKES)."""
+    places = (part.arguments[verb] for part in every() if verb in part.arguments)
+    return [argument for place in places for argument in resolve_name(place)]
 
 
 @cache

@@ -1,10 +1,9 @@
 """Arguments that several verbs declare alike: what a job is, what of its output an answer shows,
 how long a call waits."""
 
-from pkgutil import resolve_name
-
 from outlive import limits, parts
 from outlive.core.records import GIT, MATCH_TYPES, NETWORKS, REGEX, SANDBOXES
+from outlive.part import MAKES
 from outlive.verbs.spec import BOOL, BYTES, ENV, INT, ITEMS, MS, OBJECT, PATH, SECONDS, SHOW, STR, STRS, WORDS, Arg
 
 # What output is watched for. A CLI pattern is one word; the other members of a watch have flags of
@@ -67,7 +66,7 @@ DEFINITION = (
         metavar="COMMAND"),
     Arg("notify_file", PATH, "File that gets the job.finished event as one line.", hidden="mcp", metavar="FILE"),
     *WATCHES,
-    *(argument for part in parts.every() if part.arguments for argument in resolve_name(part.arguments)),
+    *parts.arguments(MAKES),
     Arg("tags", STRS, "Tags, such as project.build.", default=(), cli="--tag", metavar="TAG", mcp_help="such as project.build"),
     Arg("title", STR, "Short name for lists.", metavar="TEXT", mcp_help="for lists"),
     Arg("description", STR, "The title of a job that has none, cut to its length; other tools have it.", cli="", hidden=True),

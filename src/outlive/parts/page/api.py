@@ -26,7 +26,7 @@ from outlive.parts.page import terminal
 from outlive.parts.page.keyboards import Keyboards
 from outlive.parts.page.views import beside_output, cleaning, groups, questions, rows, samples
 from outlive.parts.page.views.job_list import JobList
-from outlive.render.failures import other_run
+from outlive.render import other_run
 from outlive.verbs import envelope
 from outlive.verbs.spelling import MCP, spelled
 

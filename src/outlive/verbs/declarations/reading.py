@@ -1,6 +1,6 @@
 """What reads a job: what it printed, what happened to it, what it uses."""
 
-from outlive import limits
+from outlive import limits, parts
 from outlive.answers.reading import Events, Log, Polled, Screen, Tail, Used, Wait
 from outlive.core.records import READ
 from outlive.verbs.shared_args import CONDITIONS
@@ -14,7 +14,6 @@ from outlive.verbs.spec import (
     MAX_BYTES,
     MS,
     RAW,
-    RUN,
     SHOW,
     SINCE_SEQ,
     STR,
@@ -79,10 +78,7 @@ LOG = Verb(
             mcp_help="lines that match this RE2"),
         Arg("context", INT, f"Lines around each match (default {limits.SEARCH_CONTEXT_LINES}).", minimum=0,
             maximum=100, metavar="N", hidden="mcp"),
-        Arg("compare", RUN, "Show only lines of kinds that another run did not print, and which are gone: previous (the run before, of the "
-            "same command in the same directory), passed (the last that ended with 0), or a job. Numbers, times, "
-            "addresses and hashes make no kind.", metavar="RUN",
-            mcp_help="what is new since true (last run), passed, or a job"),
+        *parts.arguments("log"),
         MAX_BYTES,
         RAW,
         ENCODING,

@@ -12,7 +12,7 @@ from outlive.core.members import Members, entries_of, number_of, object_of, text
 from outlive.core.quoted import cut, in_json, one_line, visible
 from outlive.core.records import FINISHED
 from outlive.core.units import counted, duration
-from outlive.render.failures import other_run
+from outlive.render import other_run
 
 _LONG_CHARS = 2_000  # of output, from which on we say how much there is: a client may cut it
 _FOLLOW_UP = "Use process poll/log/wait/write/kill."
