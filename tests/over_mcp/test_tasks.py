@@ -590,7 +590,7 @@ def test_a_call_that_waits_for_more_than_a_second_is_a_task_of_its_own(raw: RawM
     assert found["status"] == "completed" and found["result"]["structuredContent"]["fired"]["condition"] == "regex"
     assert found["statusMessage"] == found["result"]["content"][0]["text"].partition("\n")[0]
     assert raw.request("tasks/get", {"taskId": job, **declaring(DECLARED)})["status"] == "working", "the job goes on"
-    quick = waiting(raw, job_id=job, until=["regex=ready"])
+    quick = waiting(raw, job_id=job, until=["regex=now ready"])
     assert quick["structuredContent"]["fired"] and "taskId" not in quick
     cli.ok("kill", job)
 

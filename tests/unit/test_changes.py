@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from outlive.parts.failures import changes
-from outlive.render import other_run
+from outlive.answers import other_run
+from outlive.parts.failures.runs import changes
 from outlive.store.output.gap import Hole
 
 

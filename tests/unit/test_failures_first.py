@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from outlive.answers.output import Shown
 from outlive.core.records import AUTO, PLAIN
-from outlive.parts.failures import looked, middle, telling
-from outlive.parts.failures.chosen_lines import Lines
-from outlive.parts.failures.problem_matchers import checked
+from outlive.parts.failures.lines import looked, middle, telling
+from outlive.parts.failures.lines.chosen_lines import Lines
+from outlive.parts.failures.lines.problem_matchers import checked
 from outlive.render import ends, window
 from outlive.render.view import View
 from outlive.store.output.merged import Output

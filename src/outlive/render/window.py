@@ -57,7 +57,7 @@ def shown(source: Source, since: int, stop: int, view: View, *, failed: bool = F
     ):
         for part in parts.every():
             chosen = output.steady(functools.partial(part.chosen, failed=failed), source, since, stop, view)
-            if chosen is not None:
+            if isinstance(chosen, Shown):
                 return chosen
     return shortened(source, since, stop, view.max_bytes)
 

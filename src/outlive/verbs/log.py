@@ -71,7 +71,7 @@ def log(
                 how = {"limit": limit, "max_bytes": max_bytes, "raw": raw}
                 call = LogCall(ctx, inspection.definition, output, reader.stream, lines, {**given, **of_parts, **how})
                 chosen = next(filter(None, (part.log_lines(call) for part in parts.every())), None)
-                if chosen is not None:
+                if isinstance(chosen, LogLines):
                     shown = chosen
                 elif search is not None:
                     shown = _search(ctx, reader, search, (since_seq, offset), context, **how)

@@ -20,6 +20,7 @@ from outlive.render.view import View
 from outlive.store.job_dir import JobDir
 from outlive.store.output.merged import Output
 
+_PATTERNS = ("regex", "fail_regex")
 _LAST_LINES = 3  # shown of each job besides the deciding one
 
 
@@ -50,12 +51,18 @@ def wait(
         ctx.awaited = [one.job.job_id for one in jobs]
         if ctx.inbox is not None:
             ctx.inbox.waits.append(ctx.awaited)
-        # A wait for any of several goes on to the next: what it told before does not fire again
+        # A wait for any of several goes on to the next: what was reported does not fire again. A wait for one goes on
+        # to the next line that matches
         remembers = len(job) != 1 and mode == "any" and since_seq is None
+        patterns = (
+            {one.mark for one in wanted if one.name in _PATTERNS} if len(job) == 1 and since_seq is None else set()
+        )
         for one in jobs:
             if limits_of_caller is not None:
                 limits_of_caller.require(one.job.read_meta(), wanted)
-            one.connect(ctx, wanted, since_seq, known_to_session.reported(ctx, one.job) if remembers else {})
+            told = known_to_session.reported(ctx, one.job, here=not remembers) if remembers or patterns else {}
+            told = told if remembers else {mark: told[mark] for mark in patterns & told.keys()}
+            one.connect(ctx, wanted, since_seq, told)
         limit = None if timeout_ms is None else began + timeout_ms / 1000
         done = job_wait.wait_for(ctx, [one.wait for one in jobs], began=began, limit=limit, mode=mode)
         chosen = (
@@ -106,7 +113,7 @@ class _WaitedJob:
         )
         self._closed_with.callback(self.wait.close)
         self._told = told
-        if not match_since and any(one.name in ("regex", "fail_regex") for one in wanted):
+        if not match_since and any(one.name in _PATTERNS for one in wanted):
             with Output(self.job) as output:
                 self._printed = output.end
 
@@ -172,7 +179,8 @@ class _WaitedJob:
         fired = self.wait.fired
         if fired is not None and ctx.caller.client is not None:
             with Output(self.job) as output:
-                known_to_session.mark_reported(ctx, self.job, job_wait.mark(fired), output.end)
+                position = output.end if self.wait.matched_to is None else self.wait.matched_to
+                known_to_session.mark_reported(ctx, self.job, job_wait.mark(fired), position)
 
     def close(self) -> None:
         self._closed_with.close()

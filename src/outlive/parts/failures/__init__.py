@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from outlive import limits
+from outlive.answers import Part as Fields
 from outlive.core.ids import short_id
 from outlive.core.members import object_of, text_of
 from outlive.part import (
@@ -13,12 +14,10 @@ from outlive.part import (
     Inspection,
     JobDir,
     LogCall,
-    LogLines,
     Look,
     Output,
     Part,
     Said,
-    Shown,
     Source,
     View,
 )
@@ -29,15 +28,16 @@ _JOINING = "|;&\n"  # without one of these a string is one command
 
 class Failures(Part):
     name = "failures"
-    arguments = {"log": "outlive.parts.failures.arguments:OF_LOG"}
-    tables = {MATCHERS: "outlive.parts.failures.problem_matchers:checked"}
+    arguments = {"context": "outlive.parts.failures.arguments:OF_LOG"}
+    tables = {MATCHERS: "outlive.parts.failures.lines.problem_matchers:checked"}
     fields = "outlive.parts.failures.answers:Before"
     after_waits = (
         "outlive.parts.failures.of_job",
-        "outlive.parts.failures.looked",
-        "outlive.parts.failures.telling",
+        "outlive.parts.failures.runs.compare",
+        "outlive.parts.failures.lines.looked",
+        "outlive.parts.failures.lines.telling",
         "outlive.parts.failures.silence",
-        "outlive.render.other_run",
+        "outlive.answers.other_run",
     )
 
     def described(self, look: Look) -> Said | None:
@@ -54,20 +54,20 @@ class Failures(Part):
 
         return of_job.said(look)
 
-    def chosen(self, source: Source, since: int, stop: int, view: View, *, failed: bool) -> Shown | None:
-        from outlive.parts.failures import looked
+    def chosen(self, source: Source, since: int, stop: int, view: View, *, failed: bool) -> Fields | None:
+        from outlive.parts.failures.lines import looked
 
         return looked.chosen(source, since, stop, view, failed=failed)
 
     def telling(self, output: Output, config: Config) -> str | None:
-        from outlive.parts.failures import telling
+        from outlive.parts.failures.lines import telling
 
         return telling.reported(output, config.get(*MATCHERS.split(".")) or ())
 
-    def log_lines(self, log: LogCall) -> LogLines | None:
+    def log_lines(self, log: LogCall) -> Fields | None:
         if log.given.get("compare") is None:
             return None
-        from outlive.parts.failures import compare
+        from outlive.parts.failures.runs import compare
 
         return compare.lines(log, log.given["compare"])
 
@@ -79,7 +79,7 @@ class Failures(Part):
     def lines(self, answer: Mapping[str, object]) -> list[str]:
         if not answer.get("previous"):
             return []
-        from outlive.render import other_run
+        from outlive.answers import other_run
 
         said = other_run.previous(answer)
         return [] if said is None else [said]
@@ -87,7 +87,7 @@ class Failures(Part):
     def lines_for_model(self, answer: Mapping[str, object], *, process: bool) -> list[str]:
         if not answer.get("previous"):
             return []
-        from outlive.render import other_run
+        from outlive.answers import other_run
 
         said = other_run.previous(answer)
         if not process or other_run.is_same(object_of(answer, "previous")):

@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from outlive.core.records import Definition
-from outlive.part import MAKES, Look, Part, Said
+from outlive.part import Look, Part, Said
 
 REPORT = "report"  # the argument, and the member of `meta.json`
 
 
 class Reports(Part):
     name = "reports"
-    arguments = {MAKES: "outlive.parts.reports.arguments:ARGUMENTS"}
+    arguments = {"watch_file": "outlive.parts.reports.arguments:ARGUMENTS"}
     fields = "outlive.parts.reports.answers:Reported"
     after_waits = ("outlive.parts.reports.of_job", "outlive.parts.reports.wording")
 

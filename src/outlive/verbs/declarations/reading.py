@@ -1,9 +1,9 @@
 """What reads a job: what it printed, what happened to it, what it uses."""
 
-from outlive import limits, parts
+from outlive import limits
 from outlive.answers.reading import Events, Log, Polled, Screen, Tail, Used, Wait
 from outlive.core.records import READ
-from outlive.verbs.shared_args import CONDITIONS
+from outlive.verbs.shared_args import CONDITIONS, with_those_of_parts
 from outlive.verbs.spec import (
     BOOL,
     BUDGET,
@@ -65,7 +65,7 @@ LOG = Verb(
     group="Read and wait",
     follow="outlive.cli.live.follow:log",
     long=True,
-    args=(
+    args=(*with_those_of_parts((
         JOB,
         Arg("offset", INT, "First line, from 0; -5: the fifth from the end.", metavar="LINE",
             mcp_help="from 0; -5: the last 5 (default: the end)"),
@@ -78,7 +78,6 @@ LOG = Verb(
             mcp_help="lines that match this RE2"),
         Arg("context", INT, f"Lines around each match (default {limits.SEARCH_CONTEXT_LINES}).", minimum=0,
             maximum=100, metavar="N", hidden="mcp"),
-        *parts.arguments("log"),
         MAX_BYTES,
         RAW,
         ENCODING,
@@ -86,7 +85,7 @@ LOG = Verb(
         Arg("follow", BOOL, "Show the last 10 lines, or from --limit, --offset or --since-seq on, then what is printed, until the "
             "job ends; no answer follows. Of --search only the lines that match.", default=False, mcp="", short="-f"),
         Arg("propagate", BOOL, "With --follow: exit with the job's exit code.", default=False, mcp=""),
-    ),
+    )),),
     right=READ,
     result=Log,
 )  # fmt: skip

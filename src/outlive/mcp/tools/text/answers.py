@@ -150,8 +150,7 @@ def _usage(answer: Members, process: bool) -> tuple[str, list[str]]:
     lines = [sentences.state_line(answer, process)]
     used = {name: value for name, value in object_of(answer, "usage").items() if name != "source"}
     lines.append(events.about({"type": "usage", **used}))
-    limited = {name: one for name, one in object_of(answer, "resources").items() if isinstance(one, dict)}
-    lines += [f"limit of {name}: {events.about({'type': 'limit', **one})}" for name, one in limited.items()]
+    lines += [one.line for part in parts.every() for one in part.beside_usage(answer)]
     return "", [*lines, *sentences.hint(answer)]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from outlive.answers import advice
+from outlive.answers import advice, other_run
 from outlive.answers.ending import IN_WINDOW
 from outlive.answers.permission import is_pending
 from outlive.core.ids import short_id
@@ -12,7 +12,6 @@ from outlive.core.members import Members, entries_of, number_of, object_of, text
 from outlive.core.quoted import cut, in_json, one_line, visible
 from outlive.core.records import FINISHED
 from outlive.core.units import counted, duration
-from outlive.render import other_run
 
 _LONG_CHARS = 2_000  # of output, from which on we say how much there is: a client may cut it
 _FOLLOW_UP = "Use process poll/log/wait/write/kill."
@@ -260,10 +259,7 @@ def came_true(answer: Members) -> list[str]:
         return []
     if name == "idle_ms" and tells_silence(answer):
         return []
-    before = "printed before this call; " if fired.get("earlier") else ""
-    goes_on = before or (name == "regex" and answer.get("state") == "running" and "next_seq" in answer)
-    # The same condition again is answered by the same line, where nothing that was printed since has it
-    return [condition(fired) + (f" ({before}since_seq={answer.get('next_seq')} waits for the next)" if goes_on else "")]
+    return [condition(fired) + (" (printed before this call)" if fired.get("earlier") else "")]
 
 
 def condition(fired: Members) -> str:

@@ -11,7 +11,8 @@ from outlive.core.started import never_ran
 from outlive.jobs import adoption, job_answer, lookup
 from outlive.jobs.context import Context
 from outlive.part import Look
-from outlive.parts.failures import earlier_runs, looked
+from outlive.parts.failures.lines import looked
+from outlive.parts.failures.runs import earlier_runs
 from outlive.render.sources import Source, text_of
 from outlive.store.output.merged import Output
 from outlive.system.waiting import checkpoint

@@ -13,7 +13,7 @@ from outlive.core.records import Definition
 from outlive.errors import argument, invalid
 from outlive.jobs.context import Context
 from outlive.part import LogCall
-from outlive.parts.failures import alike_runs, changes, earlier_runs
+from outlive.parts.failures.runs import alike_runs, changes, earlier_runs
 from outlive.store.output.line_index import Lines
 from outlive.store.output.merged import Output
 from outlive.system.waiting import checkpoint

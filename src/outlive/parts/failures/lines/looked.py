@@ -12,9 +12,9 @@ from typing import NamedTuple
 from outlive.answers.output import Shown
 from outlive.answers.spans import Cut, LeftOut
 from outlive.core.units import size
-from outlive.parts.failures import middle, problem_matchers
-from outlive.parts.failures.chosen_lines import MAX_LINE_CHARS, Choice, Lines, Made, Run
-from outlive.parts.failures.problem_matchers import Matcher, Matchers
+from outlive.parts.failures.lines import middle, problem_matchers
+from outlive.parts.failures.lines.chosen_lines import MAX_LINE_CHARS, Choice, Lines, Made, Run
+from outlive.parts.failures.lines.problem_matchers import Matcher, Matchers
 from outlive.render import head_and_tail
 from outlive.render.plain_text import readable
 from outlive.render.sources import Source, gaps_in

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from outlive import limits
-from outlive.parts.failures.looked import compiled
-from outlive.parts.failures.problem_matchers import Matcher, Matchers
+from outlive.parts.failures.lines.looked import compiled
+from outlive.parts.failures.lines.problem_matchers import Matcher, Matchers
 from outlive.render.plain_text import readable
 from outlive.store.output.merged import Output
 from outlive.store.output.patterns import seen, valid
