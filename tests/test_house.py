@@ -42,7 +42,7 @@ LISTS = {"verbs", "system"}
 # From the ground up. A room imports from itself and from what stands before it; rooms of one line not from each other.
 FLOORS = (
     ("",),  # outlive/__init__.py
-    ("limits",), ("errors",), ("core",), ("answers",), ("system",), ("policy", "matching"),
+    ("limits",), ("errors",), ("core",), ("answers",), ("system",), ("policy",),
     ("config",), ("sandbox",), ("store",), ("render",), ("supervisor",),
     ("launch",), ("jobs",), ("part",), ("verbs",), ("cli", "mcp"), ("parts",), ("demo", "__main__"),
 )  # fmt: skip

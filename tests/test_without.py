@@ -135,6 +135,14 @@ def test_a_failed_job_is_shown_without_what_is_found_of_failures(cli: Cli, place
     failed = cli.ok("run", "--wait", "exit 3", env=env)
     assert (failed["exit_code"], "previous" in failed) == (3, False)
     assert "exited with code 3" in cli.text("status", failed["job_id"], "--human", env=env).stdout
+    long = cli.ok("run", "--wait", "--max-bytes", "999", "echo FAILED a.py::b; seq 9999; exit 1", env=env)
+    assert "FAILED" in long["output"] and "9999\n" in long["output"]
+    error = cli.error("log", "--compare", "previous", failed["job_id"], code="invalid_argument", env=env)
+    assert error["message"] == "unknown option of log: --compare"
+    config = place / "config.toml"
+    config.write_text('[[output.problem_matcher]]\nowner = "x"\npattern = [{regexp = "x"}]\n', encoding="utf-8")
+    error = cli.error("list", code="config_error", env={**env, "OUTLIVE_CONFIG": str(config)})
+    assert "[output.problem_matcher]: the part of outlive that this section is for" in error["message"]
 
 
 DECLARED: dict[str, object] = {f"{PREFIX}clientCapabilities": {"extensions": {TASKS: {}}, "elicitation": {"form": {}}}}

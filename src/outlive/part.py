@@ -8,20 +8,28 @@ its own code, it names ("module:name") or imports inside a method: a declaration
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:  # TAB loads this, and a supervisor of a job with limits
+    from outlive import config
     from outlive.answers import Part as Fields
     from outlive.answers.advice import Advice
     from outlive.core.records import Definition
     from outlive.core.rights import Rights
     from outlive.jobs.context import Context
+    from outlive.render import sources, view
     from outlive.store import job_dir
     from outlive.store.inspection import inspect
-    from outlive.store.output.merged import Output
+    from outlive.store.output import line_index, merged
 
+# What a declaration names for the types alone: it is read where nothing of that is loaded
+Config: TypeAlias = "config.Config"
 Inspection: TypeAlias = "inspect.Inspection"
 JobDir: TypeAlias = "job_dir.JobDir"
+Lines: TypeAlias = "line_index.Lines"
+Output: TypeAlias = "merged.Output"
+Source: TypeAlias = "sources.Source"
+View: TypeAlias = "view.View"
 Tool: TypeAlias = "dict[str, object]"  # as it stands in `tools/list`
 
 
@@ -33,6 +41,17 @@ class Look(NamedTuple):
     job: JobDir
     output: Output
     silent_ms: int | None = None  # since when it has printed nothing; None: not known, or there is more to say
+
+
+class LogCall(NamedTuple):
+    """A call of `log`. `stream`: 0 or 1; None: both, merged. `given`: its arguments by their names."""
+
+    ctx: Context
+    definition: Definition
+    output: Output
+    stream: int | None
+    lines: Lines
+    given: Mapping[str, Any]
 
 
 class Said(NamedTuple):
@@ -68,12 +87,15 @@ class Part:
     # Section of the configuration with a table for each name → "module:function" that takes (name, table, its place in the
     # file) and returns the settings. Errors: config_error
     sections: Mapping[str, str] = {}
+    # "section.key" of an array of tables → "module:function" that takes (entry, this name) and returns what is kept of it.
+    # Errors: invalid_argument
+    tables: Mapping[str, str] = {}
     # Kind of host → "module:ENGINE" (launch/engine.py)
     engines: Mapping[str, str] = {}
 
     # --- a job that it has something to do with ---
 
-    # Argument of the verbs that make a job → "module:ARGUMENTS" that stand behind it: a tuple of Arg (verbs/spec.py)
+    # Argument of a verb that makes a job, or of log → "module:ARGUMENTS" that stand behind it: a tuple of Arg (verbs/spec.py)
     arguments: Mapping[str, str] = {}
     # "module:class" of the fields that it adds to what answers say of a job (answers/__init__.py)
     fields: str = ""
@@ -106,6 +128,19 @@ class Part:
 
     def described(self, look: Look) -> Said | None:
         """Return what it says of a job; None: nothing. It is asked for each answer about one job."""
+        return None
+
+    def chosen(self, source: Source, since: int, stop: int, view: View, *, failed: bool) -> Fields | None:
+        """Return (a Shown, answers/output.py) what is shown of [since, stop) of an output that is longer than the view has room for; None: its beginning
+        and its end. `failed`: it is that of a command that did."""
+        return None
+
+    def telling(self, output: Output, config: Config) -> str | None:
+        """Return the line of a failed command's output that says why; None if it finds none."""
+        return None
+
+    def log_lines(self, log: LogCall) -> Fields | None:
+        """Return what `log` shows (LogLines, answers/reading.py) where its own arguments are given; None where none is."""
         return None
 
     def wants_person(self, inspection: Inspection, job: JobDir) -> str | None:

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from outlive.render.failures import changes, other_run
+from outlive.answers import other_run
+from outlive.parts.failures.runs import changes
 from outlive.store.output.gap import Hole
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from outlive.errors import OutliveError
-from outlive.matching.problem_matchers import Hit, Matchers, built_in, checked
+from outlive.parts.failures.lines.problem_matchers import Hit, Matchers, built_in, checked
 
 BUILT_IN = Matchers(built_in())
 

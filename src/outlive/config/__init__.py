@@ -44,7 +44,7 @@ KEYS: dict[str, dict[str, tuple[str, object]]] = {
     "output": {
         # What of output is shown that is longer than an answer may be: render/view.py
         "show": ("auto|plain", "auto"),
-        # Which lines report a failure, besides those built in: matching/problem_matchers.py, in the file alone
+        # Which lines report a failure, besides those built in: parts/failures/lines/problem_matchers.py, in the file alone
         "problem_matcher": (TABLES, None),
     },
     "mcp": {

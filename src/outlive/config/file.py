@@ -16,8 +16,6 @@ from outlive.config import KEYS, PATHS, STRINGS, TABLES, Config
 from outlive.config.checks import check_whole, checked, unknown
 from outlive.core.nearest import nearest
 from outlive.errors import OutliveError, misconfigured
-from outlive.matching import problem_matchers
-from outlive.matching.problem_matchers import Matcher
 from outlive.policy import rules
 
 
@@ -85,9 +83,8 @@ def _value(section: str, key: str, value: object, path: str, written: str) -> ob
     if (section, key) == ("policy", "rule"):
         places = _places("policy.rule", value, path, written, where)
         return rules.parsed(cast("list[Any]", value), places.__getitem__)
-    if (section, key) == ("output", "problem_matcher"):
-        places = _places("output.problem_matcher", value, path, written, where)
-        return tuple(map(_matcher, cast("list[Any]", value), places))
+    if key in KEYS.get(section, ()) and KEYS[section][key][0] == TABLES:
+        return _tables(f"{section}.{key}", value, path, written, where)
     if section == "hosts":
         return _by_part(section)(key, value, _place(path, written, f"hosts.{key}"))
     if section == "programs":
@@ -101,14 +98,29 @@ def _value(section: str, key: str, value: object, path: str, written: str) -> ob
 
 def _by_part(section: str) -> Callable[[str, object, str], object]:
     """Return what checks the tables of a section. Errors: config_error."""
-    place = next((part.sections[section] for part in parts.every() if section in part.sections), None)
+    return _loaded(section, (part.sections.get(section) for part in parts.every()))
+
+
+def _loaded(name: str, places: Iterable[str | None]) -> Callable[..., object]:
+    place = next(filter(None, places), None)
     if place is None:
         raise misconfigured(
-            f"[{section}]: the part of outlive that this section is for is not installed",
+            f"[{name}]: the part of outlive that this section is for is not installed",
             "Take it out, or install outlive whole.",
         )
-    check: Callable[[str, object, str], object] = resolve_name(place)
+    check: Callable[..., object] = resolve_name(place)
     return check
+
+
+def _tables(name: str, value: object, path: str, written: str, where: str) -> tuple[object, ...]:
+    """Return what is kept of an array of tables that a part knows. Errors: config_error."""
+    check, kept = _loaded(name, (part.tables.get(name) for part in parts.every())), []
+    for place, entry in zip(_places(name, value, path, written, where), cast("list[object]", value), strict=True):
+        try:
+            kept.append(check(entry, name))
+        except OutliveError as error:
+            raise misconfigured(f"{place}: {name}: {error.message}", error.hint) from error
+    return tuple(kept)
 
 
 def _places(name: str, value: object, path: str, text: str, where: str) -> list[str]:
@@ -119,13 +131,6 @@ def _places(name: str, value: object, path: str, text: str, where: str) -> list[
         raise misconfigured(f"{where}: {name} is an array of tables; write {header}")
     lines = [number for number, line in enumerate(text.splitlines(), 1) if "".join(line.split()).startswith(header)]
     return [f"{path}, line {number}" for number in lines] if len(lines) == len(value) else [path] * len(value)
-
-
-def _matcher(value: object, place: str) -> Matcher:
-    try:
-        return problem_matchers.checked(value, "output.problem_matcher")
-    except OutliveError as error:
-        raise misconfigured(f"{place}: output.problem_matcher: {error.message}", error.hint) from error
 
 
 def _not_toml(path: str, text: str, said: str) -> str:

@@ -12,12 +12,12 @@ from outlive.part import Part
 NAMES = (
     "hosts",
     "http",
+    "failures",
     "page",
     "clients",
     "doctor",
     "limits",
     "push",
-    "failures",
     "reports",
 )  # the order in which they are asked
 # Member of `meta.json` → the part that keeps it there

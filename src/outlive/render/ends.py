@@ -51,3 +51,12 @@ def _end(output: Output, start: int) -> str:
         marked = text_of(output, None)
         text = text if marked is None else marked.of(start, output.end, final=True)
     return without_rest(text, start, output.read)
+
+
+def last_lines_with(output: Output, line: str | None, count: int, max_bytes: int) -> str:
+    """Return `count` lines of at most so many bytes together: this line, unless it is among the last, and the last."""
+    last = last_lines(output, count, max_bytes)
+    if line is None or line in (one.strip() for one in last.splitlines()):
+        return last
+    room = max_bytes - len(line.encode()) - 1
+    return "\n".join(filter(None, (line, last_lines(output, count - 1, room)))) if room >= 0 else last

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from outlive.core.records import PLAIN
 from outlive.render.encoded.encodings import Encoding, asked
 
 if TYPE_CHECKING:
     from outlive.config import Config
-    from outlive.matching.problem_matchers import Matcher
 
 
 class View:
     """At most `max_bytes` of text, with escape sequences if `raw`. `show`: what is chosen of longer output; `auto`:
-    the lines that report a failure, which `matchers` and those built in name, the end and the beginning; `plain`: the
+    the lines that report a failure, which `matchers` of the configuration and those built in name, the end and the beginning; `plain`: the
     beginning and the end. `encoding` of the output; None: UTF-8, or what its byte order mark says. (A NamedTuple would
     take a call of the command line 1 ms.)"""
 
@@ -23,7 +22,7 @@ class View:
         max_bytes: int,
         raw: bool = False,
         show: str = PLAIN,
-        matchers: tuple[Matcher, ...] = (),
+        matchers: tuple[Any, ...] = (),
         encoding: Encoding | None = None,
     ) -> None:
         self.max_bytes, self.raw, self.show, self.matchers, self.encoding = max_bytes, raw, show, matchers, encoding

@@ -7,6 +7,7 @@ import functools
 import re
 from typing import Literal
 
+from outlive import parts
 from outlive.answers.output import Shown, Tails
 from outlive.answers.spans import Cut
 from outlive.core.records import AUTO
@@ -54,11 +55,10 @@ def shown(source: Source, since: int, stop: int, view: View, *, failed: bool = F
         and not source.has_own_newline
         and source.hole.kept(since, min(stop, source.end)) > view.max_bytes
     ):
-        from outlive.render.failures import looked  # late: RE2, and 10 ms, for long output alone
-
-        chosen = output.steady(functools.partial(looked.chosen, failed=failed), source, since, stop, view)
-        if chosen is not None:
-            return chosen
+        for part in parts.every():
+            chosen = output.steady(functools.partial(part.chosen, failed=failed), source, since, stop, view)
+            if isinstance(chosen, Shown):
+                return chosen
     return shortened(source, since, stop, view.max_bytes)
 
 

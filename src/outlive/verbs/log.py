@@ -6,34 +6,27 @@ from collections.abc import Callable, Mapping
 from contextlib import closing
 from typing import Any
 
-from outlive import limits
+from outlive import limits, parts
 from outlive.answers import sentences
 from outlive.answers.job import Job
 from outlive.answers.output import Excerpt
 from outlive.answers.reading import Log, LogLines
-from outlive.core.ids import short_id
-from outlive.core.quoted import cut
-from outlive.core.records import Definition
 from outlive.errors import argument, invalid
 from outlive.jobs import adoption, job_answer, known_to_session, lookup
 from outlive.jobs.context import Context
-from outlive.jobs.diagnosis import alike_runs, earlier_runs
 from outlive.jobs.interaction import shown_output
+from outlive.part import LogCall
 from outlive.render import head_and_tail, window
 from outlive.render.decode import MAX_HELD_BYTES, leading_cut, trailing_cut
 from outlive.render.encoded.encodings import asked
-from outlive.render.failures import changes
 from outlive.render.search import Matched, search
 from outlive.render.sources import Excerpted, Source, lines_of, text_of
 from outlive.render.times import Clock
 from outlive.render.view import View
 from outlive.store.job_dir import JobDir
-from outlive.store.output.line_index import Lines
 from outlive.store.output.merged import Output
 from outlive.store.output.patterns import Pattern
-from outlive.system.waiting import checkpoint
 
-_STEP_CHARS = 60
 _ANY_CASE_S = 2.0  # for which a pattern without a match is looked for in any case
 _TIMELESS = "When these lines were printed is not known: the job has no usable file `order`."
 _STREAMS_OF_TWO = ("stdout", "stderr")
@@ -50,21 +43,18 @@ def log(
     stream: str = "both",
     search: str | None = None,
     context: int | None = None,
-    compare: str | None = None,
     max_bytes: int,
     raw: bool = False,
     encoding: str | None = None,
     times: bool = False,
     follow: bool = False,
     propagate: bool = False,
+    **of_parts: Any,
 ) -> Log:
     """Return lines [offset, offset + limit), the output after `since_seq`, the lines that match
-    `search`, or those that the run `compare` did not print. A negative offset counts from the end. With `times`, say
-    when each line was printed."""
-    if compare is not None:
-        _refuse_beside_compare(
-            search=search, offset=offset, since_seq=since_seq, encoding=encoding, times=times or None
-        )
+    `search`, or those that a part chooses by its own arguments, `of_parts`. A negative offset counts from the end. With
+    `times`, say when each line was printed."""
+    given = {"search": search, "offset": offset, "since_seq": since_seq, "encoding": encoding, "times": times or None}
     if since_seq is not None and offset is not None:
         message = f"give {argument('offset')} (lines) or {argument('since_seq')} (position), not both"
         raise invalid("offset", message)
@@ -81,8 +71,10 @@ def log(
                     lines.count()
                     offset = max(0, offset + lines.total())
                 how = {"limit": limit, "max_bytes": max_bytes, "raw": raw}
-                if compare is not None:
-                    shown = _compare(ctx, inspection.definition, reader, compare, **how)
+                call = LogCall(ctx, inspection.definition, output, reader.stream, lines, {**given, **of_parts, **how})
+                chosen = next(filter(None, (part.log_lines(call) for part in parts.every())), None)
+                if isinstance(chosen, LogLines):
+                    shown = chosen
                 elif search is not None:
                     shown = _search(ctx, reader, search, (since_seq, offset), context, **how)
                 else:
@@ -93,7 +85,7 @@ def log(
             losses = job_answer.losses(inspection, output)
             timeless = _TIMELESS if shown.times and not any(shown.times) else None
             unread = shown_output.not_utf_8(ctx, output)
-        if stream == "both" and search is None and compare is None:
+        if stream == "both" and search is None and chosen is None:
             known_to_session.mark_seen(ctx, job_dir, shown.shown.next_seq)
         return Log(
             job=Job(job_id=job_dir.job_id, state=inspection.state.state),
@@ -166,56 +158,6 @@ def _in_any_case(reader: _Reader, pattern: str, position: int) -> str | None:
     first = Matched(limit=1, context=0, max_bytes=1, raw=False)
     search(reader.lines, Pattern(flagged, field="search"), position, first, _ANY_CASE_S, reader.text)
     return f"{flagged} finds line {first.first}." if first.matches else None
-
-
-def _refuse_beside_compare(**given: object) -> None:
-    """Raise invalid_argument for an argument that compare goes without."""
-    for name, value in given.items():
-        if value is not None:
-            message = f"{argument('compare')} goes without {argument(name)}: it compares the whole output"
-            raise invalid("compare", message)
-
-
-def _compare(ctx: Context, definition: Definition, reader: _Reader, text: str, **how: Any) -> LogLines:
-    """Return the lines that another run did not print; without such a run, none. `how`: limit, max_bytes and raw."""
-    run, how_found = earlier_runs.named(ctx, definition, text), None
-    if run is None and (found := alike_runs.same_step(ctx, definition, passed=text == earlier_runs.PASSED)):
-        run = found.job
-        step = cut(found.step.shown, _STEP_CHARS)
-        how_found = f"No earlier run of the whole command is known: compared is the last of `{step}` here."
-    reader.lines.count()
-    if run is None:
-        end = reader.lines.end
-        return LogLines(
-            shown=Excerpt(output="", since_seq=end, next_seq=end, truncated=False),
-            first_line=None,
-            last_line=None,
-            total_lines=reader.lines.total(),
-            hint=_nothing_to_compare(ctx, definition, text),
-        )
-    added = ctx.config.get("output", "problem_matcher") or ()
-    with run, Output(run) as output:
-        with closing(Lines(run, output, reader.stream)) as lines:
-            before = output.steady(changes.Printed, lines, added)
-        compared = earlier_runs.described(run.job_id, run.read_state())
-    checkpoint()
-    with closing(Lines(reader.output.job, reader.output, reader.stream)) as lines:  # as UTF-8, whatever the output is
-        now = reader.output.steady(changes.Printed, lines, added)
-        checkpoint()
-        shown = changes.lines(lines, now, before, compared, **how)
-    shown.hint = sentences(how_found, shown.hint)
-    return shown
-
-
-def _nothing_to_compare(ctx: Context, definition: Definition, text: str) -> str:
-    """Return that there is no run to compare with, and which job may be meant."""
-    ended = " with 0" if text == earlier_runs.PASSED else ""
-    none = f"No earlier run of this command in this directory has ended{ended}, so nothing is compared; "
-    other = alike_runs.nearest(ctx.caller, definition)
-    if other is None:
-        return none + "a job can be named."
-    job_id, name = other
-    return f"{none}{short_id(job_id)} ({name}) is the newest job here that ran the same program."
 
 
 class _Reader:

@@ -37,7 +37,8 @@ CONDITIONS = (
 )
 
 
-def _with_those_of_parts(own: Iterable[Arg]) -> Iterator[Arg]:
+def with_those_of_parts(own: Iterable[Arg]) -> Iterator[Arg]:
+    """Yield the arguments of a verb, behind them those that parts add."""
     added = [one for part in parts.every() for one in part.arguments.items()]
     for arg in own:
         yield arg
@@ -103,7 +104,7 @@ _OWN = (
         section="sandbox", mcp_help=""),
     HOST,
 )  # fmt: skip
-DEFINITION = (*_with_those_of_parts(_OWN),)
+DEFINITION = (*with_those_of_parts(_OWN),)
 
 # What of the output an answer shows.
 SHOWN = (

@@ -14,10 +14,9 @@ from outlive.core.records import CONTROL
 from outlive.jobs import awaited, job_answer, known_to_session, lookup
 from outlive.jobs.conditions import job_wait, parse
 from outlive.jobs.context import Context
-from outlive.jobs.interaction import reading
+from outlive.jobs.interaction import reading, shown_output
 from outlive.jobs.permission import reach
 from outlive.render import ends, view
-from outlive.render.failures import telling
 from outlive.render.view import View
 from outlive.store.job_dir import JobDir
 from outlive.store.output.merged import Output
@@ -164,9 +163,8 @@ class _WaitedJob:
             return ""
         room = min(max_bytes, _LAST_LINES * limits.LAST_LINE_CHARS)
         with Output(self.job) as output:
-            if self.wait.found.state.exit_code:
-                return telling.lines(output, ctx.config.get("output", "problem_matcher") or (), _LAST_LINES, room)
-            return ends.last_lines(output, _LAST_LINES, room)
+            line = shown_output.why(ctx.caller, self.wait.found, output)
+            return ends.last_lines_with(output, line, _LAST_LINES, room)
 
     def summary(self, last_lines: str | None) -> Waited:
         state = self.wait.found.state

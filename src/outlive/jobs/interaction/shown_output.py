@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from outlive import limits
+from outlive import limits, parts
 from outlive.answers.output import Shown
 from outlive.jobs import known_to_session
 from outlive.jobs.context import Context, Principal
@@ -59,11 +59,14 @@ def snippet(inspection: Inspection, output: Output) -> str:
 def telling_line(caller: Principal, inspection: Inspection, output: Output) -> str | None:
     """Return the line that says why, of a command that exited with another code than 0; of others the last line that is
     not blank. None if there is none."""
-    if inspection.state.exit_code:
-        from outlive.render.failures import telling  # late: 3 ms of each answer with output, for failures alone
+    return why(caller, inspection, output) or ends.last_line(output)
 
-        return telling.line(output, caller.config.get("output", "problem_matcher") or ())
-    return ends.last_line(output)
+
+def why(caller: Principal, inspection: Inspection, output: Output) -> str | None:
+    """Return the line of the output that says why a command exited with another code than 0; None if none does."""
+    if not inspection.state.exit_code:
+        return None
+    return next(filter(None, (part.telling(output, caller.config) for part in parts.every())), None)
 
 
 def not_utf_8(ctx: Context, output: Output) -> str | None:

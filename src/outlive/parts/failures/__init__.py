@@ -6,20 +6,38 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from outlive import limits
+from outlive.answers import Part as Fields
 from outlive.core.ids import short_id
 from outlive.core.members import object_of, text_of
-from outlive.part import Inspection, JobDir, Look, Part, Said
+from outlive.part import (
+    Config,
+    Inspection,
+    JobDir,
+    LogCall,
+    Look,
+    Output,
+    Part,
+    Said,
+    Source,
+    View,
+)
 
+MATCHERS = "output.problem_matcher"
 _JOINING = "|;&\n"  # without one of these a string is one command
 
 
 class Failures(Part):
     name = "failures"
+    arguments = {"context": "outlive.parts.failures.arguments:OF_LOG"}
+    tables = {MATCHERS: "outlive.parts.failures.lines.problem_matchers:checked"}
     fields = "outlive.parts.failures.answers:Before"
     after_waits = (
         "outlive.parts.failures.of_job",
+        "outlive.parts.failures.runs.compare",
+        "outlive.parts.failures.lines.looked",
+        "outlive.parts.failures.lines.telling",
         "outlive.parts.failures.silence",
-        "outlive.render.failures.other_run",
+        "outlive.answers.other_run",
     )
 
     def described(self, look: Look) -> Said | None:
@@ -36,6 +54,23 @@ class Failures(Part):
 
         return of_job.said(look)
 
+    def chosen(self, source: Source, since: int, stop: int, view: View, *, failed: bool) -> Fields | None:
+        from outlive.parts.failures.lines import looked
+
+        return looked.chosen(source, since, stop, view, failed=failed)
+
+    def telling(self, output: Output, config: Config) -> str | None:
+        from outlive.parts.failures.lines import telling
+
+        return telling.reported(output, config.get(*MATCHERS.split(".")) or ())
+
+    def log_lines(self, log: LogCall) -> Fields | None:
+        if log.given.get("compare") is None:
+            return None
+        from outlive.parts.failures.runs import compare
+
+        return compare.lines(log, log.given["compare"])
+
     def wants_person(self, inspection: Inspection, job: JobDir) -> str | None:
         from outlive.parts.failures import silence
 
@@ -44,7 +79,7 @@ class Failures(Part):
     def lines(self, answer: Mapping[str, object]) -> list[str]:
         if not answer.get("previous"):
             return []
-        from outlive.render.failures import other_run
+        from outlive.answers import other_run
 
         said = other_run.previous(answer)
         return [] if said is None else [said]
@@ -52,7 +87,7 @@ class Failures(Part):
     def lines_for_model(self, answer: Mapping[str, object], *, process: bool) -> list[str]:
         if not answer.get("previous"):
             return []
-        from outlive.render.failures import other_run
+        from outlive.answers import other_run
 
         said = other_run.previous(answer)
         if not process or other_run.is_same(object_of(answer, "previous")):

@@ -15,7 +15,7 @@ from outlive.core.shell.form import Command
 from outlive.jobs.context import Principal
 from outlive.jobs.pipelines import stages
 from outlive.jobs.pipelines.deciding import last_list
-from outlive.render.failures import telling
+from outlive.parts.failures.lines import telling
 from outlive.store.inspection.inspect import Inspection
 from outlive.store.output.merged import Output
 from outlive.system import signals

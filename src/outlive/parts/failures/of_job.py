@@ -7,12 +7,12 @@ from outlive.answers import advice, sentences
 from outlive.answers.advice import Advice
 from outlive.answers.other_run import OtherRun
 from outlive.core.started import never_ran
-from outlive.jobs.diagnosis import earlier_runs, sandboxed
+from outlive.jobs.diagnosis import sandboxed
 from outlive.part import Look, Said
 from outlive.parts.failures import exit_code, failure, silence
 from outlive.parts.failures.answers import Before
 from outlive.parts.failures.causes import own_words, taken_port
-from outlive.render.failures import changes
+from outlive.parts.failures.runs import changes, earlier_runs
 from outlive.store.output.merged import Output
 from outlive.system.waiting import checkpoint
 

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 import anyio
 
 from outlive import limits
+from outlive.answers import other_run
 from outlive.core.members import number_of, object_of
 from outlive.core.records import EXEC, READ
 from outlive.errors import OutliveError, from_os, invalid
@@ -26,7 +27,6 @@ from outlive.parts.page import terminal
 from outlive.parts.page.keyboards import Keyboards
 from outlive.parts.page.views import beside_output, cleaning, groups, questions, rows, samples
 from outlive.parts.page.views.job_list import JobList
-from outlive.render.failures import other_run
 from outlive.verbs import envelope
 from outlive.verbs.spelling import MCP, spelled
 

@@ -3,7 +3,7 @@
 from outlive import limits
 from outlive.answers.reading import Events, Log, Polled, Screen, Tail, Used, Wait
 from outlive.core.records import READ
-from outlive.verbs.shared_args import CONDITIONS
+from outlive.verbs.shared_args import CONDITIONS, with_those_of_parts
 from outlive.verbs.spec import (
     BOOL,
     BUDGET,
@@ -14,7 +14,6 @@ from outlive.verbs.spec import (
     MAX_BYTES,
     MS,
     RAW,
-    RUN,
     SHOW,
     SINCE_SEQ,
     STR,
@@ -66,7 +65,7 @@ LOG = Verb(
     group="Read and wait",
     follow="outlive.cli.live.follow:log",
     long=True,
-    args=(
+    args=(*with_those_of_parts((
         JOB,
         Arg("offset", INT, "First line, from 0; -5: the fifth from the end.", metavar="LINE",
             mcp_help="from 0; -5: the last 5 (default: the end)"),
@@ -79,10 +78,6 @@ LOG = Verb(
             mcp_help="lines that match this RE2"),
         Arg("context", INT, f"Lines around each match (default {limits.SEARCH_CONTEXT_LINES}).", minimum=0,
             maximum=100, metavar="N", hidden="mcp"),
-        Arg("compare", RUN, "Show only lines of kinds that another run did not print, and which are gone: previous (the run before, of the "
-            "same command in the same directory), passed (the last that ended with 0), or a job. Numbers, times, "
-            "addresses and hashes make no kind.", metavar="RUN",
-            mcp_help="what is new since true (last run), passed, or a job"),
         MAX_BYTES,
         RAW,
         ENCODING,
@@ -90,7 +85,7 @@ LOG = Verb(
         Arg("follow", BOOL, "Show the last 10 lines, or from --limit, --offset or --since-seq on, then what is printed, until the "
             "job ends; no answer follows. Of --search only the lines that match.", default=False, mcp="", short="-f"),
         Arg("propagate", BOOL, "With --follow: exit with the job's exit code.", default=False, mcp=""),
-    ),
+    )),),
     right=READ,
     result=Log,
 )  # fmt: skip

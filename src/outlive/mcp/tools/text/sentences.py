@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from outlive.answers import advice
+from outlive.answers import advice, other_run
 from outlive.answers.ending import IN_WINDOW
 from outlive.answers.permission import is_pending
 from outlive.core.ids import short_id
@@ -13,7 +13,6 @@ from outlive.core.quoted import cut, in_json, one_line, visible
 from outlive.core.records import FINISHED
 from outlive.core.started import never_ran
 from outlive.core.units import counted, duration
-from outlive.render.failures import other_run
 
 _LONG_CHARS = 2_000  # of output, from which on we say how much there is: a client may cut it
 _FOLLOW_UP = "Use process poll/log/wait/write/kill."

@@ -10,9 +10,9 @@ from outlive.core.members import number_of, object_of
 from outlive.core.started import never_ran
 from outlive.jobs import adoption, job_answer, lookup
 from outlive.jobs.context import Context
-from outlive.jobs.diagnosis import earlier_runs
 from outlive.part import Look
-from outlive.render.failures import looked
+from outlive.parts.failures.lines import looked
+from outlive.parts.failures.runs import earlier_runs
 from outlive.render.sources import Source, text_of
 from outlive.store.output.merged import Output
 from outlive.system.waiting import checkpoint

@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from itertools import accumulate
 from typing import NamedTuple
 
-from outlive.matching.problem_matchers import Hit, Matchers
+from outlive.parts.failures.lines.problem_matchers import Hit, Matchers
 from outlive.store.output.patterns import seen, valid
 
 MAX_LINE_CHARS = 400

@@ -14,9 +14,9 @@ from outlive.answers.other_run import OtherRun
 from outlive.answers.output import Excerpt
 from outlive.answers.reading import LogLines
 from outlive.core.ids import short_id
-from outlive.matching.problem_matchers import Matcher
-from outlive.render.failures.chosen_lines import SAYS, Lines, best
-from outlive.render.failures.looked import compiled, shortened
+from outlive.parts.failures.lines.chosen_lines import SAYS, Lines, best
+from outlive.parts.failures.lines.looked import compiled, shortened
+from outlive.parts.failures.lines.problem_matchers import Matcher
 from outlive.render.head_and_tail import cut_tail
 from outlive.render.plain_text import readable
 from outlive.store.output.line_index import Lines as Log

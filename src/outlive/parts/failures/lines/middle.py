@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from outlive.matching.problem_matchers import Hit, Matchers
-from outlive.render.failures.chosen_lines import MOST_OF_A_KIND, RARE, Lines, best
+from outlive.parts.failures.lines.chosen_lines import MOST_OF_A_KIND, RARE, Lines, best
+from outlive.parts.failures.lines.problem_matchers import Hit, Matchers
 from outlive.render.sources import Source
 from outlive.system.waiting import checkpoint
 

@@ -15,8 +15,8 @@ from outlive.core.started import never_ran
 from outlive.errors import OutliveError
 from outlive.jobs import lookup, ownership
 from outlive.jobs.context import Context, Principal
-from outlive.jobs.diagnosis.earlier_runs import SEARCHED_JOBS
 from outlive.jobs.pipelines import naming
+from outlive.parts.failures.runs.earlier_runs import SEARCHED_JOBS
 from outlive.store.job_dir import JobDir
 
 _BETWEEN = frozenset({"&&", ";", "\n", ""})  # what may stand behind a `cd` that holds for the rest

@@ -12,11 +12,10 @@ from typing import NamedTuple
 from outlive.answers.output import Shown
 from outlive.answers.spans import Cut, LeftOut
 from outlive.core.units import size
-from outlive.matching import problem_matchers
-from outlive.matching.problem_matchers import Matcher, Matchers
+from outlive.parts.failures.lines import middle, problem_matchers
+from outlive.parts.failures.lines.chosen_lines import MAX_LINE_CHARS, Choice, Lines, Made, Run
+from outlive.parts.failures.lines.problem_matchers import Matcher, Matchers
 from outlive.render import head_and_tail
-from outlive.render.failures import middle
-from outlive.render.failures.chosen_lines import MAX_LINE_CHARS, Choice, Lines, Made, Run
 from outlive.render.plain_text import readable
 from outlive.render.sources import Source, gaps_in
 from outlive.render.view import View

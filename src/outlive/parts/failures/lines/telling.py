@@ -3,20 +3,14 @@
 from __future__ import annotations
 
 from outlive import limits
-from outlive.matching.problem_matchers import Matcher, Matchers
-from outlive.render import ends
-from outlive.render.failures.looked import compiled
+from outlive.parts.failures.lines.looked import compiled
+from outlive.parts.failures.lines.problem_matchers import Matcher, Matchers
 from outlive.render.plain_text import readable
 from outlive.store.output.merged import Output
 from outlive.store.output.patterns import seen, valid
 
 _SEARCHED_BYTES = 65_536
 _FARTHER_BYTES = 256 * 1024  # before them, if they report no failure: `make -k` goes on behind an error
-
-
-def line(output: Output, added: tuple[Matcher, ...]) -> str | None:
-    """Return the line that says why: a line that reports a failure, else the last that is not blank; None if there is none."""
-    return reported(output, added) or ends.last_line(output)
 
 
 def reported(output: Output, added: tuple[Matcher, ...]) -> str | None:
@@ -41,14 +35,3 @@ def _first(matchers: Matchers, printed: bytes) -> str | None:
     stop = text.find(b"\n", start)
     shown = readable(text[start : stop if stop >= 0 else len(text)].decode("utf-8", "replace"))
     return shown.strip()[: limits.LAST_LINE_CHARS]
-
-
-def lines(output: Output, added: tuple[Matcher, ...], count: int, max_bytes: int) -> str:
-    """Return `count` lines of at most so many bytes together: the line that reports the failure, unless it is among the
-    last, and the last."""
-    last = ends.last_lines(output, count, max_bytes)
-    line = reported(output, added)
-    if line is None or line in (one.strip() for one in last.splitlines()):
-        return last
-    room = max_bytes - len(line.encode()) - 1
-    return "\n".join(filter(None, (line, ends.last_lines(output, count - 1, room)))) if room >= 0 else last

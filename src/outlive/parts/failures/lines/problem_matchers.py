@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 from outlive.core.linear_regex import line_options, re2
 from outlive.errors import invalid
-from outlive.matching.built_in import MATCHERS
+from outlive.parts.failures.lines.built_in import MATCHERS
 
 ERROR, *_ = SEVERITIES = ("error", "warning", "notice", "info")
 _GROUPS = tuple("file fromPath line endLine column endColumn location severity code message kind".split())

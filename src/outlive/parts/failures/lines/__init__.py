@@ -1,0 +1,1 @@
+"""Which lines of output report a failure, and which are shown of a long one."""

@@ -1,0 +1,1 @@
+"""Other runs of the same command, and what differs from them."""
