@@ -194,6 +194,7 @@ FORBIDDEN: dict[str, Callable[[Import, str | None], bool]] = {
         one.room in LEAN_ROOMS
         and room not in {None, "", one.room, *LEAN_ROOMS[one.room]}
         and not (one.late and room == "render")
+        and one.target != THE_LIST
     ),
     "the lower rooms need nothing but the standard library": lambda one, room: (
         one.room in STDLIB_ONLY
@@ -325,9 +326,18 @@ def importing(*modules: Path) -> str:
 # Of a program: what it loads, and what it does not
 LOADS: dict[str, tuple[list[str], str, Callable[[str], bool]]] = {
     "a supervisor": (
-        ["-c", importing(*(path for path in MODULES if room_of(path) == "supervisor"))],
-        "outlive.supervisor.supervisor",
-        under(*HEAVY),
+        [
+            "-c",
+            importing(*(path for path in MODULES if room_of(path) == "supervisor" or "in_supervisor" in path.parts)),
+        ],
+        "outlive.parts.limits.in_supervisor",
+        under(
+            *HEAVY,
+            *(
+                f"outlive.{room}"
+                for room in FLOOR.keys() - {"", "part", "parts", "supervisor", *LEAN_ROOMS["supervisor"]}
+            ),
+        ),
     ),
     "a verb": (
         [*OUTLIVE[1:], "list"],

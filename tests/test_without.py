@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import shutil
 from contextlib import closing
 from pathlib import Path
@@ -18,6 +19,7 @@ from outlive.parts.push import TASKS
 from outlive.store.inspection import handed_over
 from outlive.store.job_dir import JobDir
 from outlive.store.root import Store
+from outlive.supervisor import added
 from support.cli import Cli
 from support.installed import Installed
 from support.mcp_client import McpRefusal, RawMcp
@@ -82,6 +84,43 @@ def test_a_job_with_a_test_report_stays_readable_without_the_part(cli: Cli, plac
     assert "the part" not in str(cli.ok("run", "--wait", "true", env=env).get("hint"))
     error = cli.error("run", "--report", "r.tap", "true", code="invalid_argument", env=env)
     assert error["message"] == "unknown option of run: --report"
+
+
+def test_a_job_with_limits_stays_readable_and_is_not_started_without_the_part(
+    cli: Cli, place: Path, root: Path
+) -> None:
+    nice = ("--resource", "nice=7")
+    job = cli.ok("run", "--wait", *nice, "nice")
+    assert (job["output"], job["resources"]["nice"]["applied"]) == ("7\n", "kernel")
+    created = cli.ok("create", *nice, "touch ran")["job_id"]
+    installed = Installed(place)
+    shutil.rmtree(installed.package / "parts" / "limits")
+    env: dict[str, str | None] = {**installed.env}
+    for verb in ("status", "poll", "wait", "usage"):
+        found = cli.ok(verb, job["job_id"], env=env)
+        assert (found["state"], "resources" in found) == ("exited", False)
+        assert verb == "usage" or "made with the part limits of outlive, which is not installed here" in found["hint"]
+    error = cli.error("run", *nice, "true", code="invalid_argument", env=env)
+    assert error["message"] == "unknown option of run: --resource"
+    for words in (("start", created), ("restart", job["job_id"])):
+        error = cli.error(*words, code="not_supported", env=env)
+        assert "made with the part limits of outlive, which is not installed here; nothing was run" in error["message"]
+    assert not Path("ran").exists()
+    assert cli.ok("status", created, env=env)["state"] == "created"
+    cli.ok("start", "--wait", created)
+    assert Path("ran").exists(), "with the part it starts as it was made"
+
+
+def test_a_supervisor_starts_no_job_that_needs_a_part_that_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its caller may have another version of outlive."""
+    monkeypatch.setattr(parts, "IN_SUPERVISOR", ("missing",))
+    monkeypatch.setattr(parts, "KEEPERS", {"lost": "missing"})
+    definition = Definition(kept={"lost": 1})
+    with pytest.raises(OSError, match="made with the part missing of outlive, which is not installed here") as caught:
+        added.to_start(definition)
+    assert caught.value.errno == errno.ENOPKG
+    assert not added.of_started(definition), "a command that runs is looked after all the same"
+    assert not added.to_start(Definition(kept={"lost": None}))
 
 
 def test_a_failed_job_is_shown_without_what_is_found_of_failures(cli: Cli, place: Path) -> None:

@@ -75,7 +75,6 @@ MAX_PATTERN_CHARS = 1_000
 MAX_WATCHES = 16  # of one job
 MAX_CONDITIONS = 16  # of one wait
 MIN_QUOTA_BYTES = 65_536
-MIN_MEMORY_BYTES = 1024**2  # of a job: less is a number whose unit was forgotten
 MAX_QUOTA_BYTES = 2**62  # positions in files have 63 bits
 # Ten years: keeps every deadline inside what epoll and struct accept
 MAX_DURATION_MS = 10 * 366 * 86_400_000

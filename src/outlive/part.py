@@ -7,15 +7,14 @@ its own code, it names ("module:name") or imports inside a method: a declaration
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from outlive.answers import Part as Fields
-from outlive.answers.advice import Advice
-from outlive.core.records import Definition
-from outlive.core.rights import Rights
-
-if TYPE_CHECKING:  # TAB loads this, and needs no store
+if TYPE_CHECKING:  # TAB loads this, and a supervisor of a job with limits
+    from outlive.answers import Part as Fields
+    from outlive.answers.advice import Advice
+    from outlive.core.records import Definition
+    from outlive.core.rights import Rights
     from outlive.jobs.context import Context
     from outlive.store import job_dir
     from outlive.store.inspection import inspect
@@ -43,6 +42,14 @@ class Said(NamedTuple):
     advice: Sequence[Advice] = ()
 
 
+class Beside(NamedTuple):
+    """What a part says beside what a job used."""
+
+    figure: str  # time | memory | processes, beside which it stands; "": none of these
+    line: str  # for a model
+    short: str  # for a person, behind the figure
+
+
 class Part:
     """What a part adds."""
 
@@ -66,10 +73,12 @@ class Part:
 
     # --- a job that it has something to do with ---
 
-    # "module:ARGUMENTS" that it adds to those of the verbs that make a job: a tuple of Arg (verbs/spec.py)
-    arguments: str = ""
+    # Argument of the verbs that make a job → "module:ARGUMENTS" that stand behind it: a tuple of Arg (verbs/spec.py)
+    arguments: Mapping[str, str] = {}
     # "module:class" of the fields that it adds to what answers say of a job (answers/__init__.py)
     fields: str = ""
+    # The same of the fields that say what a job was given: only answers that describe the job, or what it used, have these
+    given: str = ""
     # Modules that an answer needs which comes after a long wait: it loads them before, since an update may replace files
     after_waits: tuple[str, ...] = ()
 
@@ -81,6 +90,19 @@ class Part:
     def check(self, definition: Definition) -> None:
         """Refuse a job that is to be made, or made again, and could not do what it asks for. It is asked in a caller,
         before anything is made. Errors: invalid_argument."""
+
+    def needs_scope(self, definition: Definition) -> bool:
+        """Return whether a job of this machine should be started in a systemd scope of its own, where one can be had. It is
+        asked in a caller, right before the start."""
+        return False
+
+    def facts(self, definition: Definition) -> Iterable[tuple[str, str]]:
+        """Return label and text of what a person is shown of a job who is asked whether it may run."""
+        return ()
+
+    def given_to(self, inspection: Inspection) -> Said | None:
+        """Return what a job was given, in the fields of `given`, and what of it could not be given. None: nothing."""
+        return None
 
     def described(self, look: Look) -> Said | None:
         """Return what it says of a job; None: nothing. It is asked for each answer about one job."""
@@ -98,6 +120,10 @@ class Part:
     def lines_for_model(self, answer: Mapping[str, object], *, process: bool) -> list[str]:
         """Return the lines in which a model reads its fields in an answer. `process`: the tool of this name is offered."""
         return self.lines(answer)
+
+    def beside_usage(self, answer: Mapping[str, object]) -> Iterable[Beside]:
+        """Return what stands beside the figures in an answer that says what a job used."""
+        return ()
 
     # --- read by `outlive doctor` ---
 

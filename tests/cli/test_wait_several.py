@@ -82,10 +82,9 @@ def test_what_was_told_of_a_server_does_not_fire_again(shared_session: McpSessio
     (work / "go").touch()
     assert wait(shared_session, one, two, **ready)["fired"]["line"] == "ready again"
     assert wait(shared_session, one, two, timeout_ms=50, **ready)["timed_out"]
-    alone = wait(shared_session, one, **ready)
-    assert alone["fired"]["line"] == "ready again", "a wait for one job tells what is true, the newest line of it"
+    assert wait(shared_session, one, timeout_ms=50, **ready)["timed_out"], "nor for a wait for one of them"
     both = wait(shared_session, one, two, mode="all", **ready)
-    assert (both["timed_out"], len(both["jobs"])) == (False, 2), "so does a wait for all"
+    assert (both["timed_out"], len(both["jobs"])) == (False, 2), "a wait for all is over when all are ready"
 
 
 def test_a_prompt_fires_once_until_it_is_answered(shared_session: McpSession, work: Path) -> None:
@@ -179,3 +178,18 @@ def test_on_the_command_line_it_waits_for_the_jobs_of_this_directory(cli: Cli, j
     assert (found["job_id"], found["timed_out"], [job["job_id"] for job in found["jobs"]]) == (here, True, [here])
     assert cli.ok("status", elsewhere)["state"] == "running"
     jobs.end()
+
+
+def test_a_job_that_goes_on_unasked_is_named_without_its_lines(mcp_session: McpSession, cli: Cli, work: Path) -> None:
+    build = background(mcp_session, f"echo compiling; {GATE}")
+    cli.ok("wait", build, "--until", "output")
+    quick = background(mcp_session, "echo bad; exit 1")
+    cli.ok("wait", quick)
+    found = mcp_session.call("process", action="wait")
+    assert found["job_id"] == quick
+    assert f"job {build[-8:]} " in found.text and "compiling" not in found.text
+    assert "last_lines" not in next(one for one in found["jobs"] if one["job_id"] == build)
+    late = mcp_session.call("process", action="wait", timeout_ms=50)
+    assert late["timed_out"] and "compiling" in late.text, "of a wait in vain they say how far it is"
+    assert "Use process" not in late.text, "that is said where a job is started"
+    (work / "go").touch()

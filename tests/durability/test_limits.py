@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 
 from outlive.core.ids import new_id
-from outlive.core.records import Resources
-from outlive.supervisor.resources.apply import Limits
+from outlive.parts.limits.in_supervisor.apply import Limits
+from outlive.parts.resources import Resources
 from outlive.system import job_group
 from support import pair, processes
 from support.cli import Cli, environment

@@ -134,6 +134,25 @@ def test_a_job_in_a_sandbox_ends_and_notifies_with_its_own_code(
     assert "fault" not in {event["type"] for event in cli.ok("events", job)["events"]}
 
 
+@pytest.mark.parametrize(
+    ("starter", "change"), [("cli", "removed"), slow(("server", "removed")), slow(("cli", "replaced"))]
+)
+def test_a_job_that_is_taken_over_keeps_its_limits(
+    starter: str, change: str, old: Installed, server: RawMcp, cli: Cli, work: Path
+) -> None:
+    command = f"echo begun; {MARK.format('go')}; while :; do :; done"
+    words = ("run", "--snapshot-after", "0", "--resource", "cpu_time=1s", "--", "sh", "-c", command)
+    limited: dict[str, Any] = {"resources": {"cpu_time": "1s"}}
+    job = cli.ok(*words, env=old.env)["job_id"] if starter == "cli" else _start(server, old, command, **limited)
+    _begun(server, job)
+    old.change(change)
+    _kill_supervisor(job, both=False)
+    (work / "go").touch()
+    ended = cli.ok("wait", job)
+    assert (ended["state"], ended["reason"]) == ("killed", "limit")
+    assert "its processes used" in ended["message"], "it was looked at, before the kernel ended it"
+
+
 # Asks for its cursor, prints the answer without its escape, and echoes a line
 ASKS = """
 import os, sys, termios, tty

@@ -14,7 +14,7 @@ from support.face import Face
 @pytest.mark.parametrize(
     ("command", "code", "says"),
     [
-        ("sleep 600 >/dev/null & ls / >/dev/null; echo done", 0, "Exit code 0 is that of `echo`"),
+        ("sleep 600 >/dev/null & expr 1 >/dev/null; echo done", 0, "Exit code 0 is that of `echo`"),
         ("sleep 600 & read answer", 1, None),
         ("sleep 600 & echo 'the input device is not a TTY' >&2; exit 1", 1, None),
         ("sleep 600 & printf '\\311\\317'", 0, "not UTF-8"),
@@ -43,8 +43,8 @@ def test_what_is_left_running_is_said_first_beside_all_else(
 
 
 def test_what_a_string_prints_itself_is_no_failure_of_a_command_in_it(face: Face) -> None:
-    found = face.ok("run", command="ls /; echo 'Error: none of 3 tests failed'")
-    assert found["hint"] == "Exit code 0 is that of `echo`, not of `ls`."
+    found = face.ok("run", command="expr 1; echo 'Error: none of 3 tests failed'")
+    assert found["hint"] == "Exit code 0 is that of `echo`, not of `expr`."
 
 
 def test_windows_line_ends_in_a_file_that_is_run_are_named(face: Face, work: Path) -> None:
@@ -118,3 +118,10 @@ def test_an_end_without_a_word_is_explained(face: Face, work: Path) -> None:
         "grep -q nothing /dev/null",
     ):
         assert "hint" not in face.ok("run", command=command), command
+
+
+def test_whose_code_it_is_goes_without_saying_where_only_looking_came_before(face: Face) -> None:
+    assert "hint" not in face.ok("run", command="pwd; ls; echo done")
+    failed = face.ok("run", command="cat nowhere; echo done")
+    assert failed["hint"].startswith("Exit code 0 is that of `echo`; `cat` may have failed: the output has")
+    assert "not of `false`" in face.ok("run", command="false; echo done")["hint"]

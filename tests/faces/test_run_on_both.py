@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from support import processes, trees
-from support.commands import GATE, python
+from support.commands import GATE, in_order, python
 from support.face import Face
 from support.jobs import job_ids
 from support.tiers import first
@@ -326,3 +326,20 @@ def test_a_search_that_finds_nothing_names_the_case_that_would(face: Face) -> No
     assert face.ok("log", job, search="THREE Ü")["hint"] == "No line matches 'THREE Ü'. (?i)THREE Ü finds line 3."
     assert face.ok("log", job, search="four")["hint"] == "No line matches 'four'."
     assert "hint" not in face.ok("log", job, search="Error")
+
+
+def test_a_search_finds_a_line_that_the_other_stream_cut_in_two(face: Face) -> None:
+    pieces = ((1, "first\nexpected 2"), (2, "warning: de"), (1, "00 got 500\n"), (2, "precated\n"), (1, "last\n"))
+    job = face.ok("run", command=in_order(*pieces)[1:])["job_id"]
+    found = face.ok("log", job, search="expected 200", context=0)
+    assert (found["matches"], found["output"]) == (1, "2:expected 200 got 500\n")
+    assert found["hint"] == "Output of both streams is mixed within lines: this is stream=stdout alone."
+    end = found["next_seq"]
+    late = face.ok("log", job, search="deprecated$", times=True)
+    assert (late["output"], late["first_line"], late["next_seq"]) == ("1:warning: deprecated\n", 1, end)
+    assert "stream=stderr alone" in late["hint"] and len(late["times"]) == 1
+    assert face.ok("log", job, search="expected 200", since_seq=end)["matches"] == 0
+    assert face.ok("log", job, search="EXPECTED")["hint"].startswith(
+        "No line matches 'EXPECTED'. (?i)EXPECTED finds line"
+    )
+    assert "hint" not in face.ok("log", job, search="last"), "the merged lines come first"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from support.face import Face
 
 ENDLESS = "while :; do sleep 0.05; done"
@@ -39,6 +41,26 @@ def test_a_name_that_means_no_job_ends_none(face: Face) -> None:
     assert face.ok("status", job)["state"] == "running"
     face.error("remove", job=[job, "no-such-job"], code="job_not_found")
     assert face.ok("status", job)["state"] == "running"
+
+
+@pytest.mark.parametrize("verb", ["kill", "remove", "wait"])
+def test_every_name_that_means_no_job_is_named(face: Face, verb: str) -> None:
+    job = face.background(ENDLESS)
+    error = face.error(verb, job=["first", job, "second", "third"], code="job_not_found")
+    assert all(name in error["message"] for name in ("first", "second", "third")), error
+    assert face.error(verb, job=[job, "first"], code="job_not_found")["message"].count("first") == 1
+    assert face.ok("status", job)["state"] == "running"
+
+
+def test_titles_that_are_to_be_removed_are_all_answered_with_their_ids(face: Face) -> None:
+    ids = [face.ok("run", command="true", title=name)["job_id"] for name in ("build one", "build two")]
+    error = face.error("remove", job=["build one", "unknown", "build two"], code="invalid_argument")
+    assert error["details"]["candidates"] == ids
+    assert "'build one' is a title" in error["message"] and "'build two' is a title" in error["message"]
+    assert "unknown" in error["message"]
+    assert all(f"'{name}': The newest job with this title is {job[-8:]}" in error["hint"]
+               for name, job in zip(("build one", "build two"), ids, strict=True))  # fmt: skip
+    assert len(face.ok("remove", job=ids)["jobs"]) == 2
 
 
 def test_what_cannot_be_ended_is_named_and_the_others_are_ended(face: Face) -> None:

@@ -86,7 +86,7 @@ def test_exec_answers_with_the_output_in_prose_and_the_same_in_fields(mcp_sessio
     assert quiet.text == "rc=0\n(no output)"
     failed = mcp_session.call("exec", command="echo no; exit 3")
     assert (failed.is_error, failed["ok"], failed["exit_code"]) == (False, True, 3)
-    assert failed.text == "Command exited with code 3\n\nno"
+    assert failed.text == f"Command exited with code 3 (job {failed['job_id'][-8:]})\n\nno"
     gone = mcp_session.call("exec", command="kill -9 $$")
     assert (gone.is_error, gone["state"], gone["signal"], gone["exit_code"]) == (False, "killed", "SIGKILL", None)
     assert "SIGKILL" in gone.text
@@ -171,6 +171,7 @@ def test_a_job_in_the_background_that_dies_at_once_is_answered_as_dead(mcp_sessi
     # On a busy machine even this command may take longer than the call looks
     dead = until(lambda: (found := dies())["state"] == "exited" and found, what="an end that the call sees")
     assert (dead["state"], dead["exit_code"], dead["output"]) == ("exited", 1, "port in use\n")
+    assert f"(job {dead['job_id'][-8:]})" in dead.text.splitlines()[0], "which log, compare and restart take"
     alive = mcp_session.ok("exec", command=GATE, background=True)
     assert (alive["state"], alive["timeout_ms"]) == ("running", 0)
     (work / "go").touch()

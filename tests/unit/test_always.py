@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from outlive.core.records import Definition, Notification, Resources, Sandbox, Watch
+from outlive.core.records import Definition, Notification, Sandbox, Watch
 from outlive.policy import always
 
 SANDBOX = Sandbox(mode="workspace-write", roots=["/ws"])
@@ -21,7 +21,7 @@ BASE = Definition(
     masked_env=["KEY"],
     notification=NOTIFICATION,
     sandbox=SANDBOX,
-    resources=Resources(cpus=1),
+    kept={"resources": {"cpus": 1}},
 )
 VALUES = {"A": "1", "KEY": "secret"}
 
@@ -36,7 +36,7 @@ def other_members() -> list[Sandbox]:
 CHANGES: list[dict[str, Any]] = [
     {"command": ["make", "all"]}, {"shell": ["bash", "-c"]}, {"shell": None}, {"cwd": "/ws/below"},
     {"stdin": "open"}, {"stdin": "file", "stdin_path": "/ws/in"}, {"pty": True}, {"host": "cluster"},
-    {"elevated": True}, {"systemd_scope": True}, {"resources": Resources(cpus=2)}, {"resources": None},
+    {"elevated": True}, {"systemd_scope": True}, {"kept": {"resources": {"cpus": 2}}}, {"kept": {}},
     {"sandbox": None},
     *({"sandbox": other} for other in other_members()),
     {"notification": Notification(notify_command="cat")},

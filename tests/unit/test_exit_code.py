@@ -89,6 +89,22 @@ def test_a_code_that_few_ask_for_is_worth_a_word_if_the_output_reports_a_failure
         found = masked(text)
         assert found is not None
         assert (found.first, found.last, found.is_doubtful) == (first, "", True)
+    for text in (
+        "ls; echo done",
+        "cd app; ls -la | head; cat x; echo ---",
+        "for f in *; do wc -l $f; done",
+        "cat x | sort | uniq",
+    ):
+        found = masked(text)
+        assert found is not None and found.is_doubtful, f"{text}: it says what fails, and changes nothing"
+    for text in (
+        "ls; make; echo done",
+        "make | sort; echo done",
+        "for f in *; do ls; make; done",
+        "ls | xargs rm | cat",
+    ):
+        found = masked(text)
+        assert found is not None and not found.is_doubtful, text
 
 
 HIDING_NOTHING = [

@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from outlive.core.records import Applied, Ending, State
+from outlive.core.records import Ending, State
 from outlive.supervisor.ending import outcome
 from outlive.supervisor.ending.command_end import CommandEnd
 from outlive.supervisor.ending.kill import Killer
@@ -81,10 +81,3 @@ def test_only_a_child_that_is_not_reaped_keeps_its_number_for_itself() -> None:
         for end._is_reaped in (True, False):
             known[end._parent, end._is_reaped] = end.unreaped_pid(State(pid=7))
     assert known == {(True, False): 7, (True, True): None, (False, False): None, (False, True): None}
-
-
-def test_a_command_that_the_kernel_ends_at_its_processor_time_was_over_a_limit_if_it_had_one() -> None:
-    found = outcome.ended(State(state="running", resources={"cpu_time": Applied(value=1.0)}), signal.SIGXCPU, None)
-    assert (found.state, found.signal, found.reason) == ("killed", "SIGXCPU", "limit")
-    assert "cpu_time" in str(found.message)
-    assert outcome.ended(State(state="running"), signal.SIGXCPU, None).reason == "signal"

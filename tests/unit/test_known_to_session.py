@@ -83,9 +83,12 @@ def test_a_session_goes_on_where_an_ended_one_of_its_client_in_its_directory_was
     me.inbox.close()
     other = again(other)
     assert (known_to_session.seen(other, job), known_to_session.seen_here(other, job)) == (12, 0)
+    assert known_to_session.reported(other, job, here=True) == {}
     known_to_session.mark_seen(other, job, 20)
     assert known_to_session.reported(other, job) == {"exit": 12}
+    assert known_to_session.reported(other, job, here=True) == {}, "what another session was told"
     known_to_session.mark_reported(other, job, "output", 20)
+    assert known_to_session.reported(other, job, here=True) == {"output": 20}
     resumed = session("mine")
     assert (known_to_session.seen_here(resumed, job), known_to_session.reported(resumed, job)) == (12, {"exit": 12})
     for stranger in (session("a stranger", client="other-client"), session("elsewhere", directory="/tmp")):

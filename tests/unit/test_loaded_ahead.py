@@ -15,6 +15,8 @@ from pathlib import Path
 import pytest
 
 import outlive
+from outlive import parts
+from outlive.part import Part
 
 SOURCE = Path(outlive.__file__).parent
 OURS = "[name for name in sys.modules if name.partition('.')[0] == 'outlive']"
@@ -22,15 +24,17 @@ OURS = "[name for name in sys.modules if name.partition('.')[0] == 'outlive']"
 
 def test_guardian_and_supervisor_import_nothing_of_ours_later_but_large_code() -> None:
     loaded = _loaded("import outlive.supervisor.guardian")
-    assert _reachable(loaded) - loaded == {"outlive.render.screen", "outlive.render.emulator"}
+    assert _reachable(loaded, HOOKS) - loaded == {"outlive.render.screen", "outlive.render.emulator"}
 
 
 def test_a_fork_server_has_loaded_large_code_too() -> None:
     loaded = _loaded("from outlive.launch import fork_server; fork_server.large_code.load()")
-    assert _reachable(loaded) == loaded
+    assert {*map(parts.in_supervisor, parts.IN_SUPERVISOR)} <= loaded
+    assert _reachable(loaded, HOOKS) == loaded
 
 
-# Hooks of parts that a server calls alone (part.py)
+# Hooks in the declaration of a part (part.py): no supervisor calls any, a server alone some
+HOOKS = {name for name, hook in vars(Part).items() if callable(hook)}
 IN_A_SERVER = {"tools", "reads_object", "longest_call_ms"}
 # Loaded before the wait: a look at a condition, or the program, comes first
 EARLY = ("outlive.jobs.conditions.http_get", "outlive.parts.reports.checks")
@@ -59,23 +63,23 @@ def _loaded(code: str) -> set[str]:
     return set(json.loads(done.stdout))
 
 
-def _reachable(loaded: Iterable[str]) -> set[str]:
+def _reachable(loaded: Iterable[str], never_called: set[str] = IN_A_SERVER) -> set[str]:
     """These modules, what they may import at any time, what that may import, and so on."""
     seen = set(loaded)
     todo = sorted(seen)
     while todo:
-        found = set(_imported(todo.pop())) - seen
+        found = set(_imported(todo.pop(), never_called)) - seen
         seen |= found
         todo += sorted(found)
     return seen
 
 
-def _imported(module: str) -> Iterator[str]:
-    """The modules of ours that a module imports at any time, other than for a type checker, or in a server alone."""
+def _imported(module: str, never_called: set[str]) -> Iterator[str]:
+    """The modules of ours that a module imports at any time, other than for a type checker, or in these functions."""
     tree = ast.parse(_file(module).read_bytes())
     tests = [node for node in ast.walk(tree) if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"]
     branches = [branch for test in tests for branch in test.body]
-    branches += [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) and node.name in IN_A_SERVER]
+    branches += [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) and node.name in never_called]
     never = {id(node) for branch in branches for node in ast.walk(branch)}
     for node in ast.walk(tree):
         if id(node) in never:

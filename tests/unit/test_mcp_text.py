@@ -39,8 +39,22 @@ def test_usage_is_told_in_lines() -> None:
 
 
 def test_an_exit_code_comes_before_a_blank_line_and_the_output() -> None:
-    assert said("run", state="exited", exit_code=3, reason="exit", output="x\n") == "Command exited with code 3\n\nx"
-    assert said("run", state="exited", exit_code=3, output="") == "Command exited with code 3\n(no output)"
+    failed: dict[str, Any] = {"state": "exited", "exit_code": 3, "reason": "exit"}
+    assert said("poll", **failed, output="x\n") == "Command exited with code 3\n\nx"
+    assert said("run", **failed, output="") == "Command exited with code 3\n(no output)"
+
+
+def test_a_start_that_did_not_end_well_names_its_job_once_where_there_is_output_to_look_at() -> None:
+    failed: dict[str, Any] = {"state": "exited", "exit_code": 3, "reason": "exit", "output": "x\n"}
+    assert said("run", **failed) == "Command exited with code 3 (job 00ABCDEF)\n\nx"
+    for state, reason in (("killed", "timeout"), ("killed", "kill"), ("killed", "signal"), ("failed", "lost")):
+        assert ended(state=state, reason=reason, signal="SIGKILL").count("(job 00ABCDEF)") == 1, reason
+    named = said("run", **failed, previous={"job_id": ID[:-1] + "E", "exit_code": 0, "ago_ms": 1})
+    assert named.count("00ABCDEF") == 1, named
+    for more in (failed | {"exit_code": 0}, {"state": "running", "output": "x\n"}, failed | {"output": ""}):
+        assert "(job 00ABCDEF)" not in said("run", **more)
+    assert "(job" not in said("run", state="failed", reason="launch", errno="ENOENT", output="")
+    assert "(job" not in said("run", process=False, **failed), "no tool takes it"
 
 
 def test_nothing_of_ours_follows_the_output_and_no_output_comes_before_the_blank_line() -> None:
@@ -88,6 +102,8 @@ def test_a_running_command_says_how_to_go_on() -> None:
         f"Command still running (job {ID}, pid 7; ends after 1800 s). Use process poll/log/wait/write/kill.\n(no output)"
     )
     assert "ends after" not in said("run", state="running", pid=7, timeout_ms=0)
+    for type_ in ("poll", "wait", "write", "status"):
+        assert "Use process" not in said(type_, state="running", pid=7, output=""), "its caller knows the tool"
     asks = said("run", state="running", pid=7, waiting_for_input=True, prompt="Password: ")
     assert 'It is waiting for input (prompt: "Password:"). Use process' in asks
     told = said("run", state="running", waiting_for_input=True, hint="Answer with write.")
@@ -241,14 +257,12 @@ def test_that_it_waits_for_input_is_said_once(type_: str) -> None:
     assert "It waits for input." in said(type_, state="running", output="", fired=fired)
 
 
-def test_a_match_that_was_there_before_the_wait_says_how_to_wait_for_the_next() -> None:
+def test_a_match_that_was_there_before_the_wait_is_said_to_be_old() -> None:
     match = {"condition": "regex", "pattern": "epoch", "line": "epoch 1", "seq": 0, "stream": "stdout"}
     found = said("wait", state="running", output="epoch 1\nepoch 2\n", next_seq=16, fired=match | {"earlier": True})
-    assert found.split("\n")[1].endswith('"epoch 1" (printed before this call; since_seq=16 waits for the next)')
+    assert found.split("\n")[1].endswith('"epoch 1" (printed before this call)')
     first = said("wait", state="running", output="epoch 1\n", next_seq=8, fired=match)
-    assert first.split("\n")[1].endswith('"epoch 1" (since_seq=8 waits for the next)')
-    over = said("wait", state="exited", exit_code=0, output="epoch 1\n", next_seq=8, fired=match)
-    assert "waits for the next" not in over
+    assert first.split("\n")[1].endswith('"epoch 1"')
 
 
 def test_log_and_tail() -> None:

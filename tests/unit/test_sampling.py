@@ -9,7 +9,7 @@ from pathlib import Path
 from outlive.core.records import State
 from outlive.supervisor.ending.members import Reaper
 from outlive.supervisor.event_loop import EventLoop
-from outlive.supervisor.resources.sampling import Sampling
+from outlive.supervisor.sampling import Sampling
 from support.kept import made
 
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from outlive.answers import EVEN_FALSE, FIRST, FULL_ONLY, HIDDEN, TIME, Answer, Part, field, maybe, optional, part
 from outlive.answers.advice import Advised
-from outlive.answers.named import Approval, Engine, Fault, Keyboard, Notification, Queue, Resources, Usage
-from outlive.answers.of_parts import OfParts
+from outlive.answers.named import Approval, Engine, Fault, Keyboard, Notification, Queue, Usage
+from outlive.answers.of_parts import Given, OfParts
 from outlive.answers.spans import Gap
 from outlive.core.records import GIT, NETWORKS, REASONS, SANDBOXES, STATES
 
@@ -73,7 +73,6 @@ class Job(Part):
 
 
 USAGE = "What the job uses, with all that it started; what it used, once it has ended. null: not known."
-RESOURCES = "What the job may use, as asked for; absent where nothing was."
 APPROVAL = optional("Of a job that needs a person's approval: what became of it.", without=("facts",))
 SANDBOX: dict[str, object] = {
     "properties": {
@@ -173,7 +172,7 @@ class Described(Part):
     )
     restarted_from: str | None = optional("The job this one repeats.")
     approval: Approval | None = APPROVAL
-    resources: Resources | None = optional(RESOURCES, brief=FULL_ONLY)
+    given: Part | None = part(Given)
     sandbox: dict[str, object] | None = optional("The boundary it runs in; absent for a job without one.", **SANDBOX)
 
 

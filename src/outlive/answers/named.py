@@ -9,4 +9,4 @@ if TYPE_CHECKING:
     from outlive.answers.shapes import *  # noqa: F403
 else:
     Approval = Engine = Entry = Event = Fault = Finding = Fired = Keyboard = Notice = Notification = OwnFinding = None
-    Queue = Resources = Usage = None
+    Queue = Usage = None

@@ -7,14 +7,21 @@ from pkgutil import resolve_name
 from outlive import parts
 from outlive.answers import Part, part
 
-_RECORDS: dict[str, type[Part]] = {one.name: resolve_name(one.fields) for one in parts.every() if one.fields}
-OfParts: type[Part] = type(
-    "OfParts",
-    (Part,),
-    {
-        "__doc__": "What parts say of a job, each under its name.",
-        "__annotations__": {name: record | None for name, record in _RECORDS.items()},
-        "IN_SENTENCES": frozenset().union(*(record.IN_SENTENCES for record in _RECORDS.values())),
-        **{name: part(record) for name, record in _RECORDS.items()},
-    },
+
+def _made(name: str, doc: str, records: dict[str, type[Part]]) -> type[Part]:
+    """Return a record with those of the parts, each under the name of its part."""
+    content = {
+        "__doc__": doc,
+        "__annotations__": {of_part: record | None for of_part, record in records.items()},
+        "IN_SENTENCES": frozenset().union(*(record.IN_SENTENCES for record in records.values())),
+        **{of_part: part(record) for of_part, record in records.items()},
+    }
+    return type(name, (Part,), content)
+
+
+OfParts = _made(
+    "OfParts", "What parts say of a job.", {one.name: resolve_name(one.fields) for one in parts.every() if one.fields}
+)
+Given = _made(
+    "Given", "What a job was given by parts.", {one.name: resolve_name(one.given) for one in parts.every() if one.given}
 )

@@ -6,8 +6,8 @@ from outlive.answers import ALWAYS, BELOW, FIRST, FULL_ONLY, HIDDEN, LAST, Answe
 from outlive.answers import job as known
 from outlive.answers.advice import Advised
 from outlive.answers.job import HowEnded, Job, Losses, Outcome, Place, PortHolder, Prompt, Stopped
-from outlive.answers.named import Approval, Event, Fired, Notice, Resources, Usage
-from outlive.answers.of_parts import OfParts
+from outlive.answers.named import Approval, Event, Fired, Notice, Usage
+from outlive.answers.of_parts import Given, OfParts
 from outlive.answers.other_run import OtherRun
 from outlive.answers.output import ALTERNATE, SEEN, SNIPPET, Excerpt, Shown, Tails
 from outlive.answers.spans import Cursor
@@ -163,7 +163,7 @@ class Used(Answer):  # of usage
     job: Job = part(Job)
     ended: HowEnded | None = part(HowEnded)
     usage: Usage = field(known.USAGE)
-    resources: Resources | None = optional(known.RESOURCES)
+    given: Part | None = part(Given, keep=Given.flat())
     hint: str | None = known.HINT
 
 

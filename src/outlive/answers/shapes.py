@@ -9,7 +9,6 @@ from typing import Annotated, Any
 
 from outlive.answers import DECISIONS, TIME, Part, field, maybe, optional
 from outlive.core.records import APPROVALS, STATES
-from outlive.core.resources import APPLIED
 
 
 class _Source(Part):
@@ -35,26 +34,6 @@ class _Usage(Part):
     memory_bytes: int | None = optional("Memory of the living processes; a page that several share counts in each.")
     read_bytes: int | None = optional("Bytes that the living processes read from disks.")
     written_bytes: int | None = optional("Bytes that the living processes wrote to disks.")
-
-
-class _Resource(Part):
-    """One of it."""
-
-    value: Any = field("How much: memory in bytes, cpu_time as a text with its unit.")
-    applied: str | None = optional("What applies it since the start; not_supported: nothing does.", enum=[*APPLIED])
-    why: str | None = optional("Why it is not supported, or what to know of how it is applied.")
-
-
-class _Resources(Part):
-    """What a job may use."""
-
-    cpus: Resource | None = optional("One of it.")
-    memory: Resource | None = optional("One of it.")
-    gpus: Resource | None = optional("One of it.")
-    cpu_time: Resource | None = optional("One of it.")
-    processes: Resource | None = optional("One of it.")
-    nice: Resource | None = optional("One of it.")
-    options: Resource | None = optional("One of it.")
 
 
 class _Keyboard(Part):
@@ -295,8 +274,6 @@ class _Notice(Part):
 # What the records name as types
 Source = Annotated[dict[str, object], _Source]
 Usage = Annotated[dict[str, object], _Usage]
-Resource = Annotated[dict[str, object], _Resource]
-Resources = Annotated[dict[str, object], _Resources]
 Keyboard = Annotated[dict[str, str], _Keyboard]
 Engine = Annotated[dict[str, object], _Engine]
 Queue = Annotated[dict[str, object], _Queue]

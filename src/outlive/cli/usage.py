@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
+from outlive import parts
 from outlive.cli import summary
 from outlive.cli.text import Style, line
 from outlive.core.ids import short_id
@@ -16,8 +15,7 @@ _SOURCES = {
     "rusage": "of its processes that have ended",
     "sampled": "as far as seen now",
 }
-# Members of `resources` that limit a line
-_LIMITS = {"time": "cpu_time", "memory": "memory", "processes": "processes"}
+_FROM_SOURCES = ("time", "memory", "processes")  # the figures that come from one of them
 
 
 def of(answer: dict[str, object], style: Style) -> str:
@@ -27,17 +25,18 @@ def of(answer: dict[str, object], style: Style) -> str:
     about = f"{job}  {style.paint(summary.state_of(answer), summary.colour(answer))}"
     rows = [row for row in _rows(used, over=over) if row[2]]
     width = max(len(label) for _, label, _ in rows)
-    limits = _limits(object_of(answer, "resources"))
+    beside = [one for part in parts.every() for one in part.beside_usage(answer)]
     lines = [about]
-    for part, label, value in rows:
-        source = _SOURCES.get(text_of(object_of(used, "source"), part), "")
-        aside = ", ".join(filter(None, (limits.get(part), source if part in _LIMITS and not over else "")))
+    for figure, label, value in rows:
+        source = _SOURCES.get(text_of(object_of(used, "source"), figure), "")
+        said = [one.short for one in beside if one.figure == figure]
+        aside = ", ".join(filter(None, (*said, source if figure in _FROM_SOURCES and not over else "")))
         lines.append(f"{style.paint(label.ljust(width), '1')}  {value}" + (f"  ({aside})" if aside else ""))
     return "\n".join(lines) + "\n"
 
 
 def _rows(used: dict[str, object], *, over: bool) -> list[tuple[str, str, str]]:
-    """Return (part, label, value) of each line; a value that is not known is ""."""
+    """Return (figure, label, value) of each line; a value that is not known is ""."""
     wall = None if used.get("wall_ms") is None else number_of(used, "wall_ms")
     cpu = None if used.get("user_ms") is None else number_of(used, "user_ms") + number_of(used, "system_ms")
     return [
@@ -65,14 +64,3 @@ def _memory(used: dict[str, object], *, over: bool) -> str:
 def _disk(used: dict[str, object]) -> str:
     read, written = number_of(used, "read_bytes"), number_of(used, "written_bytes")
     return f"{size(read)} read, {size(written)} written" if read or written else ""
-
-
-def _limits(resources: Mapping[str, object]) -> dict[str, str]:
-    """Return the limit of each part that has one."""
-    limits = {}
-    for part, name in _LIMITS.items():
-        value = object_of(resources, name).get("value")
-        if isinstance(value, (int, float)):
-            shown = {"time": duration, "memory": size}.get(part, str)(value)
-            limits[part] = f"limit {shown}"
-    return limits

@@ -1,6 +1,6 @@
 """Job records: what was asked for (`Definition`), what is so now (`State`), and what they hold. Pure."""
 
-from typing import Any
+from typing import Any, Self
 
 from outlive import limits
 from outlive.core.record import Record, are_sizes, is_passable, is_terminal_size
@@ -60,26 +60,6 @@ class Sandbox(Record):
     def shown(self) -> dict[str, str]:
         """Return the members that answers have."""
         return {"mode": self.mode, "network": self.network, "git": self.git}
-
-
-class Resources(Record, omitted=("cpus", "memory", "gpus", "cpu_time", "processes", "nice", "options")):
-    """What a job may use, in the canonical form (core/resources.py). None: it was not named."""
-
-    cpus: int | float | None = None
-    memory: int | None = None  # bytes
-    gpus: int | None = None
-    cpu_time: str | None = None
-    processes: int | None = None
-    nice: int | None = None
-    options: dict[str, str | int | float | bool] | None = None  # for the engine of its host
-
-
-class Applied(Record, omitted=("why",)):
-    """What was made of one of the resources."""
-
-    value: int | float | str | dict[str, str | int | float | bool] = 0  # as in `Resources`
-    applied: str = ""  # one of resources.APPLIED
-    why: str | None = None  # not better
 
 
 class Namespaces(Record):
@@ -310,7 +290,21 @@ class EngineRecord(Record):
     machine: Machine | None = None  # of its supervisor, where no socket of this machine leads to that
 
 
-class Definition(Record, omitted=("script", "cwd_id")):
+class _Open(Record):
+    """The content of a file in which parts of outlive keep members of their own: `kept` has them, as they stand there."""
+
+    @classmethod
+    def of(cls, content: dict[str, Any]) -> Self:
+        record = super().of(content)
+        vars(record)["kept"] = {name: value for name, value in content.items() if name not in cls.FIELDS}
+        return record
+
+    def write_into(self, content: dict[str, Any]) -> None:
+        super().write_into(content)
+        content |= content.pop("kept")
+
+
+class Definition(_Open, omitted=("script", "cwd_id")):
     """What was asked for: the content of `meta.json`. Never holds the value of a masked variable."""
 
     format: int = limits.JOB_FORMAT
@@ -343,7 +337,6 @@ class Definition(Record, omitted=("script", "cwd_id")):
     dedupe_key: str | None = None
     sandbox: Sandbox | None = None
     elevated: bool = False  # the call asked to leave the sandbox
-    resources: Resources | None = None  # None: none were named
     systemd_scope: bool = False  # in a transient scope of its own (systemd.scope(5))
     host: str | None = None  # [hosts.NAME] of the configuration: where it runs; None: on this machine
     machine: Machine | None = None  # where it was defined
@@ -352,16 +345,6 @@ class Definition(Record, omitted=("script", "cwd_id")):
     approval: Approval | None = None
     root: str = ""
     kept: dict[str, Any] = {}  # what parts of outlive keep beside these, by the names of its members in the file
-
-    @classmethod
-    def of(cls, content: dict[str, Any]) -> "Definition":
-        definition = super().of(content)
-        vars(definition)["kept"] = {name: value for name, value in content.items() if name not in cls.FIELDS}
-        return definition
-
-    def write_into(self, content: dict[str, Any]) -> None:
-        super().write_into(content)
-        content |= content.pop("kept")
 
     @classmethod
     def misfit(cls, content: dict[str, Any]) -> str | None:
@@ -382,7 +365,7 @@ class Definition(Record, omitted=("script", "cwd_id")):
         return None if self.script is None else self.script.bytes
 
 
-class State(Record):
+class State(_Open):
     """What is so now: the content of `state.json`, for every state of a job. Monotonic values are
     CLOCK_MONOTONIC nanoseconds of the same boot. `phase` tells a recovering process how far a start
     got: launching → spawning → running → finished."""
@@ -408,8 +391,7 @@ class State(Record):
     message: str | None = None  # one sentence for `launch`, `lost`, `reboot`
     ending: Ending | None = None
     group: Group | None = None
-    resources: dict[str, Applied] | None = None  # by the names in `Resources`
-    job_group: OwnGroup | None = None
+    job_group: OwnGroup | None = None  # that a part made for it
     usage: Usage | None = None
     finished_at: str | None = None
     duration_ms: int | None = None
@@ -422,6 +404,7 @@ class State(Record):
     terminal: Terminal | None = None
     updated_at: str = ""
     adopted: int = 0  # how often supervision was taken over
+    kept: dict[str, Any] = {}  # as in `Definition`
 
     @classmethod
     def misfit(cls, content: dict[str, Any]) -> str | None:

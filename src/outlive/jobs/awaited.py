@@ -1,10 +1,12 @@
-"""Find the jobs that a `wait` without a job waits for."""
+"""Find the jobs that a call names, and those that a `wait` without a job waits for."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack
 
+from outlive.answers import sentences
 from outlive.core.records import FINISHED, Definition
 from outlive.errors import OutliveError, per_face
 from outlive.jobs import adoption, lookup, ownership
@@ -14,13 +16,41 @@ from outlive.store.job_dir import JobDir
 _MOST = 200  # each costs some open files
 
 
-def named(ctx: Context, texts: Iterable[str]) -> Iterator[JobDir]:
+def named(texts: Iterable[str], open_one: Callable[[str], JobDir]) -> list[JobDir]:
     """Open the jobs that were named, each once. The caller closes them.
 
-    Errors: job_not_found, ambiguous_job_id.
+    Errors: as `open_one`, with what is wrong with each of the names; none is left open then.
     """
-    for text in dict.fromkeys(texts):
-        yield lookup.open_job(ctx, text)
+    errors: dict[str, OutliveError] = {}
+    with ExitStack() as opened:
+        jobs = []
+        for text in dict.fromkeys(texts):
+            try:
+                jobs.append(opened.enter_context(open_one(text)))
+            except OutliveError as error:
+                errors[text] = error
+        if errors:
+            raise _of_all(errors)
+        opened.pop_all()
+    return jobs
+
+
+def _of_all(errors: dict[str, OutliveError]) -> OutliveError:
+    """Return one error for what is wrong with each of several names; its code is that of the first."""
+    first, *others = errors.values()
+    if not others:
+        return first
+    hints = {text: error.hint for text, error in errors.items() if error.hint}
+    is_one = len(hints) == len(errors) and len(set(hints.values())) == 1
+    said = [first.hint] if is_one else [f"{text!r}: {hint}" for text, hint in hints.items()]
+    candidates = [one for error in errors.values() for one in (error.details or {}).get("candidates", ())]
+    return OutliveError(
+        first.code,
+        "; ".join(dict.fromkeys(error.message for error in errors.values())),
+        retryable=all(error.retryable for error in errors.values()),
+        hint=sentences(*said),
+        details={**(first.details or {}), **({"candidates": candidates} if candidates else {})} or None,
+    )
 
 
 def own(ctx: Context) -> Iterator[JobDir]:

@@ -13,7 +13,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from outlive import limits, parts
-from outlive.core import resources
 from outlive.core.env_files import check_env, is_env_name, read_env_files
 from outlive.core.ids import sha256
 from outlive.core.labels import check_tags
@@ -111,7 +110,6 @@ def plan(ctx: Context, job_id: str, *, start_now: bool, **args: Any) -> Plan:
         ),
         quota_bytes=_quota(ctx.caller, args.get("quota_bytes")),
         dedupe_key=args.get("dedupe_key"),
-        resources=resources.parsed(args["resources"]) if args.get("resources") else None,
         sandbox=sandbox,
         elevated=bool(args.get("elevated")),
         systemd_scope=host is None
@@ -138,7 +136,11 @@ def plan(ctx: Context, job_id: str, *, start_now: bool, **args: Any) -> Plan:
 
 
 def check_parts(definition: Definition) -> None:
-    """Let each part refuse a job that could not do what it asks for. Errors: invalid_argument."""
+    """Let each part refuse a job that could not do what it asks for. Errors: invalid_argument; not_supported if a part is
+    not installed without which the job would run otherwise than it was made."""
+    missing = [name for name in parts.missing(definition.kept) if name in parts.IN_SUPERVISOR]
+    if missing:
+        raise OutliveError("not_supported", f"the job was made with {parts.not_there(missing)}; nothing was run")
     for part in parts.every():
         part.check(definition)
 

@@ -12,7 +12,7 @@ from outlive import limits, parts
 from outlive.answers import ABSENT, sentences
 from outlive.answers.advice import PART, Advice, told
 from outlive.answers.job import Described, HowEnded, Losses, Outcome, Place, Prompt, Stopped
-from outlive.answers.of_parts import OfParts
+from outlive.answers.of_parts import Given, OfParts
 from outlive.core.ids import short_id
 from outlive.core.records import Sources
 from outlive.core.started import never_ran, started_at
@@ -55,7 +55,7 @@ def describe(inspection: Inspection, job: JobDir, output: Output, asks: Prompt) 
         adopted=state.adopted or None,
         restarted_from=definition.restarted_from,
         approval=approval_of(inspection, job),
-        resources=use.resources_of(inspection) if definition.resources is not None else None,
+        given=given(inspection).fields,
         sandbox=None if definition.sandbox is None else {**definition.sandbox.shown},
     )
 
@@ -136,15 +136,21 @@ def said_by_parts(look: Look) -> Said:
     return Said(fields, found)
 
 
+def given(inspection: Inspection) -> Said:
+    """Return what a job was given by parts of outlive."""
+    fields, found = Given(), list[Advice]()
+    for part in parts.every():
+        said = part.given_to(inspection) if part.given else None
+        if said is not None:
+            setattr(fields, part.name, said.fields)
+            found += said.advice
+    return Said(fields, found)
+
+
 def advice_of_missing(inspection: Inspection) -> list[Advice]:
     """Return with which parts of outlive a job was made that are not there."""
     missing = parts.missing(inspection.definition.kept)
-    those = f"the part{'s' if len(missing) > 1 else ''} {' and '.join(missing)} of outlive, which"
-    return (
-        told(PART, f"It was made with {those} {'are' if len(missing) > 1 else 'is'} not installed here.")
-        if missing
-        else []
-    )
+    return told(PART, f"It was made with {parts.not_there(missing)}.") if missing else []
 
 
 def how_ended(inspection: Inspection, job: JobDir) -> HowEnded | None:

@@ -18,10 +18,11 @@ from outlive.store.job_dir import SEEN, JobDir
 from outlive.store.output.merged import Output
 from outlive.system.fds import Closing, names_in
 
-# The first line of a record is a position. Each further line is a condition, behind the length of
-# the output when it was reported
+# The first line of a record is a position. Each further line is a condition, behind where it was reported: the end of
+# the line that matched, else the length of the output then. _OWN stands before those that this session was told
 _WIDTH = 32
 _MOST_BYTES = 1 << 18
+_OWN = b"--\n"
 
 
 def _session(caller: Principal) -> str | None:
@@ -63,7 +64,7 @@ def _open(ctx: Context, job: JobDir, flags: int = 0) -> int:
     with suppress(FileExistsError):
         os.mkdir(SEEN, 0o700, dir_fd=job.fd)
     with Closing(job.open_file(name, os.O_WRONLY | os.O_CREAT)) as fd:
-        os.pwrite(fd, before or _first_line(0), 0)
+        os.pwrite(fd, (before or _first_line(0)) + _OWN, 0)
     return job.open_file(name, os.O_WRONLY | flags)
 
 
@@ -98,11 +99,14 @@ def mark_seen(ctx: Context, job: JobDir, next_seq: int, *, asks: bool = False) -
         os.pwrite(fd, _first_line(next_seq), 0)  # one write of fixed width: old or new, never between
 
 
-def reported(ctx: Context, job: JobDir) -> dict[str, int]:
-    """Return which conditions `wait` has reported, each with the length of the output at that
-    time."""
-    record, _ = _record(ctx, job)
-    lines = (line.partition(" ") for line in record[_WIDTH + 1 :].decode("utf-8", "replace").splitlines())
+def reported(ctx: Context, job: JobDir, *, here: bool = False) -> dict[str, int]:
+    """Return which conditions a wait has reported, each with its position: to this session or one that it goes on for;
+    `here`: to this session."""
+    record, is_own = _record(ctx, job)
+    told = record[_WIDTH:]
+    if here:
+        told = told.rpartition(b"\n" + _OWN)[2] if is_own else b""
+    lines = (line.partition(" ") for line in told.decode("utf-8", "replace").splitlines())
     return {condition: int(position) for position, _, condition in lines if position.isdigit()}
 
 
@@ -119,9 +123,7 @@ def tell_once(ctx: Context, job: JobDir, what: str) -> bool:
     without a session is told each time."""
     if _session(ctx.caller) is None:
         return True
-    # With its name: what an earlier session was told, this one does not know
-    what = f"{what} {_session(ctx.caller)}"
-    if what in reported(ctx, job):
+    if what in reported(ctx, job, here=True):
         return False
     _, is_own = _record(ctx, job)
     if is_own:  # else a record would hide from poll that it goes on where the earlier session was

@@ -27,7 +27,7 @@ def opened(
         raise invalid("job", message, hint=f"`list` shows the jobs; several are taken, or the tags of your own.{ended}")
     with ExitStack() as stack:
         if named:
-            found = {job.job_id: job for job in (stack.enter_context(open_one(text)) for text in dict.fromkeys(named))}
+            found = {job.job_id: job for job in map(stack.enter_context, awaited.named(named, open_one))}
             yield list(found.values())
             return
         for tag in tags:

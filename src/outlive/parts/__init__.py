@@ -3,7 +3,7 @@ neither are those that need it; everything else works."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib import import_module
 
@@ -15,12 +15,15 @@ NAMES = (
     "page",
     "clients",
     "doctor",
+    "limits",
     "push",
     "failures",
     "reports",
 )  # the order in which they are asked
 # Member of `meta.json` → the part that keeps it there
-KEEPERS = {"report": "reports"}
+KEEPERS = {"report": "reports", "resources": "limits"}
+# Parts that do something in the supervisor of a job that has such a member (supervisor/added.py): it is not started without
+IN_SUPERVISOR = ("limits",)
 
 
 @cache
@@ -52,7 +55,29 @@ def lines_for_model(answer: Mapping[str, object], *, process: bool) -> list[str]
 def missing(kept: Mapping[str, object]) -> list[str]:
     """Return the names of the parts that are not there, and kept one of these members of `meta.json`."""
     there = {part.name for part in every()}
-    return sorted({KEEPERS[name] for name, value in kept.items() if name in KEEPERS and value is not None} - there)
+    return sorted(_keepers(kept) - there)
+
+
+def needed(kept: Mapping[str, object]) -> list[str]:
+    """Return the names of the parts, there or not, that the supervisor of a job with these members needs."""
+    keepers = _keepers(kept)
+    return [name for name in IN_SUPERVISOR if name in keepers]
+
+
+def in_supervisor(part: str) -> str:
+    """Return the name of the module that a supervisor loads of a part."""
+    return f"outlive.parts.{part}.in_supervisor"
+
+
+def not_there(missing: Sequence[str]) -> str:
+    """Return what a job was made with, if it has something of these parts."""
+    if len(missing) == 1:
+        return f"the part {missing[0]} of outlive, which is not installed here"
+    return f"the parts {' and '.join(missing)} of outlive, which are not installed here"
+
+
+def _keepers(kept: Mapping[str, object]) -> set[str]:
+    return {KEEPERS[name] for name, value in kept.items() if name in KEEPERS and value is not None}
 
 
 @cache

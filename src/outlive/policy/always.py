@@ -47,7 +47,9 @@ def key_of(
     bound: list[object] = [whole, definition.shell, definition.cwd, sorted(overrides.items())]
     bound += [definition.cwd_id, definition.stdin, definition.stdin_path, sha256(stdin_data or b""), definition.pty]
     stored = definition.to_dict()
-    bound += [stored[name] for name in ("host", "resources", "systemd_scope", "notification", "sandbox", "elevated")]
+    bound += [
+        stored.get(name) for name in ("host", "resources", "systemd_scope", "notification", "sandbox", "elevated")
+    ]
     text = json.dumps(bound, sort_keys=True)
     return hmac.new(secret, text.encode(), "sha256").hexdigest()
 

@@ -11,6 +11,7 @@ from outlive.core.records import Definition, Identity, State, SupervisorId
 from outlive.core.units import timestamp
 from outlive.sandbox import inside, session
 from outlive.store.job_dir import FIFOS, FULL, SCRIPT, STDIN_DATA, JobDir
+from outlive.supervisor.added import AllAdded, to_start
 from outlive.supervisor.control_server import STATE
 from outlive.supervisor.ending import outcome
 from outlive.supervisor.escrow import Escrow
@@ -19,9 +20,9 @@ from outlive.supervisor.input.terminal import new_record
 from outlive.supervisor.job_fds import JobFds, open_readers
 from outlive.supervisor.output.masking import Masking
 from outlive.supervisor.request import Request
-from outlive.supervisor.resources.apply import Limits
 from outlive.supervisor.supervisor import Supervisor
 from outlive.system import cgroup, fault_points, fds, machine, prctl, process, scripts, spawn, tree
+from outlive.system.job_group import JobGroup
 
 _KEEPER_FDS = (248, 249)  # inherited read ends; above what shells hand out, below bash's 255
 _ANSWER_S = 0.003  # the cores are left to a caller that answers at once, until it hangs up and at most so long
@@ -50,7 +51,7 @@ def start(request: Request, stdin_fd: int | None, waiter: socket.socket | None, 
         supervisor=own_identity(),
         phase="spawning",
     )
-    limited: Limits | None = None
+    added: AllAdded | None = None
     try:
         if request.masked:  # first of all: without these files output is shown as it is
             Masking(job, request.masked).close()
@@ -62,30 +63,27 @@ def start(request: Request, stdin_fd: int | None, waiter: socket.socket | None, 
             _open_first_data(job, job_fds)
         stdin = _stdin(definition, job, stdin_fd, job_fds)
         fault_points.at("start_ends")
-        if definition.resources is not None:
-            elsewhere, sandboxed = definition.host is not None, definition.sandbox is not None
-            limited = Limits(definition.resources, job.job_id, sandboxed=sandboxed, engine=elsewhere)
-            state = State.replace(state, resources=limited.told, job_group=limited.record())
+        added = to_start(definition)
+        state = added.begin(state)
         _require_spare_files()
         _reserve_the_last(job)
         job.make_logs()  # the launcher has done it by now, unless it was killed
         job.mark_spawning(State.replace(state, started_at=timestamp(), started_ns=time.monotonic_ns()))
         fault_points.at("start_marked")
         if not job.is_in_place():  # the launcher gave up waiting, and reported that nothing ran
-            if limited is not None:
-                limited.discard()
+            added.discard()
             return False
-        state = _spawn(job, request, state, stdin, job_fds, limited)
+        state = _spawn(job, request, state, stdin, job_fds, added)
         fault_points.at("start_recorded")
     except OSError as error:  # nothing ran: the launcher takes the job back, and reports why
-        if limited is not None:
-            limited.discard()
+        if added is not None:
+            added.discard()
         _refuse(job, request, state, waiter, error)
         return False
     is_reported = waiter is not None and not request.awaited and not state.finished and _tell_started(waiter)
     prctl.rename(f"{tree.SUPERVISOR} {request.job_id}")
     reserve(job)
-    Supervisor(job, request, state, job_fds, parent=True).run(waiter, is_reported=is_reported)
+    Supervisor(job, request, state, job_fds, added, parent=True).run(waiter, is_reported=is_reported)
     return not (definition.pty or not definition.notification.is_empty)
 
 
@@ -189,9 +187,7 @@ def _open_first_data(job: JobDir, job_fds: JobFds) -> None:
     job_fds.escrow.put({"data": job_fds.data})
 
 
-def _spawn(
-    job: JobDir, request: Request, state: State, stdin: int | None, job_fds: JobFds, limited: Limits | None
-) -> State:
+def _spawn(job: JobDir, request: Request, state: State, stdin: int | None, job_fds: JobFds, added: AllAdded) -> State:
     """Spawn the command, and write and return the state that has its identity."""
     definition = request.definition
     argv = [*definition.shell, definition.command[0]] if definition.shell else list(definition.command)
@@ -204,11 +200,10 @@ def _spawn(
     tty = None if job_fds.slave is None else os.ttyname(job_fds.slave)
     # Taken before the command runs, which inherits the group: kills that are counted from here on may be its own
     group = cgroup.record()
-    prepare = None
-    if limited is not None:
-        if limited.group is not None:
-            group = limited.group.with_memory(group)
-        prepare = limited.prepare
+    own = JobGroup.of(state.job_group)
+    if own is not None:
+        group = own.with_memory(group)
+    prepare = added.prepare if added else None
     terminal = None
     if job_fds.master is not None:
         # The first reader finds its size: a person who takes the keyboard gives the terminal this size back
@@ -240,14 +235,13 @@ def _spawn(
     except OSError as error:
         if isinstance(error, spawn.BeforeExec):
             raise
+        added.discard()
         why = spawn.why_not(argv[0], env, definition.cwd, error)
         return job.write_state(outcome.never_ran(state, why, errno.errorcode.get(error.errno or 0)))
     finally:
         for fd in stdio.values():
             os.close(fd)
     fault_points.at("start_spawned")
-    if limited is not None:
-        state = State.replace(state, resources=limited.started(pid))
     state = State.replace(
         state,
         phase="running",
@@ -258,7 +252,7 @@ def _spawn(
         stdin="open" if definition.pty or definition.stdin == "open" else "closed",
         terminal=terminal,
     )
-    return write_down(job, state)
+    return write_down(job, added.started(state))
 
 
 def _add_script(job: JobDir, definition: Definition, argv: list[str], stdio: dict[int, int]) -> None:

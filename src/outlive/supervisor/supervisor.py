@@ -13,6 +13,7 @@ from outlive import limits
 from outlive.core.records import State
 from outlive.store import history
 from outlive.store.job_dir import JobDir
+from outlive.supervisor.added import AllAdded, Running
 from outlive.supervisor.control_requests import ControlRequest, GetState, Kill, Reload
 from outlive.supervisor.control_server import Connection, ControlServer
 from outlive.supervisor.ending.asked import AskedEnd
@@ -29,8 +30,7 @@ from outlive.supervisor.output.log_files import LogFiles
 from outlive.supervisor.output.pump import Pump
 from outlive.supervisor.output.quota import Quota
 from outlive.supervisor.request import Request
-from outlive.supervisor.resources.sampling import Sampling
-from outlive.supervisor.resources.watch import LimitWatch
+from outlive.supervisor.sampling import Sampling
 from outlive.system import fault_points, signals
 
 Action = Callable[[], None] | None
@@ -73,8 +73,11 @@ class Event:
 class Supervisor:
     """`parent`: the command is a child of this process, which it is not after an adoption."""
 
-    def __init__(self, job: JobDir, request: Request, state: State, job_fds: JobFds, *, parent: bool) -> None:
+    def __init__(
+        self, job: JobDir, request: Request, state: State, job_fds: JobFds, added: AllAdded, *, parent: bool
+    ) -> None:
         self._job = job
+        self._added = added
         self._request = request
         self._parent = parent
         self._phase = Phase.RUNNING
@@ -111,7 +114,7 @@ class Supervisor:
         self._members = Members(record, self._recorder.sinks, parent=parent)
         self._reaper = Reaper(state, parent=parent)
         self._command = CommandEnd(
-            loop, job_fds, self._reaper, parent=parent, on_end=lambda: self.event(Event.COMMAND_ENDED)
+            loop, job_fds, self._reaper, added, parent=parent, on_end=lambda: self.event(Event.COMMAND_ENDED)
         )
         self._asked = AskedEnd(
             loop,
@@ -193,8 +196,7 @@ class Supervisor:
             self._timers[Event.IDLE].after(definition.idle_timeout_ms / 1000)
         if definition.progress_every_ms:
             self._timers[Event.PROGRESS].after(definition.progress_every_ms / 1000)
-        if state.resources is not None:
-            LimitWatch(self._loop, state, self._members.pids, self._reaper, self._asked.over_limit)
+        self._added.running(Running(self._loop, state, self._members.pids, self._reaper, self._asked.over_limit))
         self._asked.resume()
         self._sampling.begin(state)
         self._sync.after(_SYNC_AFTER_S)

@@ -18,6 +18,7 @@ from outlive.store import fault_report
 from outlive.store.atomic_file import Damaged
 from outlive.store.inspection import adoptions, rebuilt
 from outlive.store.job_dir import JobDir
+from outlive.supervisor.added import of_started
 from outlive.supervisor.ending import outcome
 from outlive.supervisor.escrow import Escrow
 from outlive.supervisor.job_fds import JobFds
@@ -53,7 +54,7 @@ def take_over(job: JobDir, request: Request, files: dict[str, int], escrow: Escr
     job_fds = JobFds.taken(job, escrow, held)
     state = write_down(job, _recovered(job, state, parent=True, report=job_fds.report))
     fault_points.at("takeover_recorded")
-    Supervisor(job, request, state, job_fds, parent=True).run(None)
+    Supervisor(job, request, state, job_fds, of_started(request.definition), parent=True).run(None)
 
 
 def adopt(request: Request, waiter: socket.socket | None, escrow: Escrow, held: dict[str, int]) -> None:
@@ -80,7 +81,7 @@ def adopt(request: Request, waiter: socket.socket | None, escrow: Escrow, held: 
     state = _known(job) or State(job_id=request.job_id)
     state = write_down(job, _recovered(job, state, parent=False, command=request.command))
     fault_points.at("adopt_recorded")
-    Supervisor(job, request, state, job_fds, parent=False).run(waiter)
+    Supervisor(job, request, state, job_fds, of_started(request.definition), parent=False).run(waiter)
 
 
 def _known(job: JobDir) -> State | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import closing
 from typing import Any
 
@@ -36,7 +36,8 @@ from outlive.system.waiting import checkpoint
 _STEP_CHARS = 60
 _ANY_CASE_S = 2.0  # for which a pattern without a match is looked for in any case
 _TIMELESS = "When these lines were printed is not known: the job has no usable file `order`."
-_STREAMS = {"both": None, "stdout": 0, "stderr": 1}
+_STREAMS_OF_TWO = ("stdout", "stderr")
+_STREAMS = {"both": None, **{name: stream for stream, name in enumerate(_STREAMS_OF_TWO)}}
 
 
 def log(
@@ -114,15 +115,47 @@ def _search(
     lines.count()
     since_seq, offset = start
     position = since_seq if since_seq is not None else lines.start_of(offset or 0)
-    around = limits.SEARCH_CONTEXT_LINES if context is None else context
+    how["context"] = limits.SEARCH_CONTEXT_LINES if context is None else context
     most_s = limits.MCP_SEARCH_S if ctx.face == "mcp" else None  # a person can interrupt it
-    matched = Matched(context=around, **how)
-    shown = search(lines, wanted, position, matched, most_s, reader.text)
+    shown = _matching(reader, wanted, position, most_s, how)
+    if shown.matches or shown.shown.next_seq < lines.end:
+        return shown
+    cut = _in_one_stream(reader, wanted, position, most_s, how)
+    if cut is None:
+        shown.hint = sentences(shown.hint, _in_any_case(reader, pattern, position))
+    return cut or shown
+
+
+def _matching(
+    reader: _Reader, wanted: Pattern, position: int, most_s: float | None, how: Mapping[str, Any]
+) -> LogLines:
+    """Return the lines that match from `position` on."""
+    matched = Matched(**how)
+    shown = search(reader.lines, wanted, position, matched, most_s, reader.text)
     shown.times = reader.times_of(matched)
     reader.output.not_utf_8 |= matched.not_utf_8
-    if not shown.matches and shown.shown.next_seq >= lines.end:
-        shown.hint = sentences(shown.hint, _in_any_case(reader, pattern, position))
     return shown
+
+
+def _in_one_stream(
+    reader: _Reader, wanted: Pattern, position: int, most_s: float | None, how: Mapping[str, Any]
+) -> LogLines | None:
+    """Return the lines of one stream that match from `position` of the merged output on, where what the other stream
+    printed may stand within a line; None if no line does."""
+    if reader.stream is not None or not all(reader.output.sizes):
+        return None
+    starts = reader.output.offsets_at(position)
+    for stream, name in enumerate(_STREAMS_OF_TWO):
+        with closing((alone := reader.of(stream)).lines):
+            alone.lines.count()
+            shown = _matching(alone, wanted, starts[stream], most_s, how)
+            if not shown.matches:
+                continue
+            rest = f" More follows: {shown.hint}" if shown.shown.next_seq < alone.lines.end else ""
+            shown.hint = f"Output of both streams is mixed within lines: this is stream={name} alone.{rest}"
+            shown.shown.since_seq, shown.shown.next_seq, shown.shown.gaps = position, reader.lines.end, None
+            return shown
+    return None
 
 
 def _in_any_case(reader: _Reader, pattern: str, position: int) -> str | None:
@@ -196,10 +229,15 @@ class _Reader:
         self.stream = stream
         self._view = view
         self._more = more
+        self._times = times
         self._clock = Clock(output, stream) if times else None
         self._parts: list[Excerpted] | None = None
         self._text = text_of(output, view.encoding)
         self.lines = lines_of(job, output, stream, self._text)
+
+    def of(self, stream: int) -> _Reader:
+        """Return a reader of one stream alone."""
+        return _Reader(self._job, self.output, stream, self._view, more=self._more, times=self._times)
 
     @property
     def text(self) -> Callable[[int, int], str] | None:

@@ -1,11 +1,12 @@
 """Arguments that several verbs declare alike: what a job is, what of its output an answer shows,
 how long a call waits."""
 
+from collections.abc import Iterable, Iterator
 from pkgutil import resolve_name
 
 from outlive import limits, parts
 from outlive.core.records import GIT, MATCH_TYPES, NETWORKS, REGEX, SANDBOXES
-from outlive.verbs.spec import BOOL, BYTES, ENV, INT, ITEMS, MS, OBJECT, PATH, SECONDS, SHOW, STR, STRS, WORDS, Arg
+from outlive.verbs.spec import BOOL, BYTES, ENV, INT, ITEMS, MS, PATH, SECONDS, SHOW, STR, STRS, WORDS, Arg
 
 # What output is watched for. A CLI pattern is one word; the other members of a watch have flags of
 # their own.
@@ -35,8 +36,18 @@ CONDITIONS = (
     "{file}, {idle_ms}, or words: regex=RE2, port=80"
 )
 
+
+def _with_those_of_parts(own: Iterable[Arg]) -> Iterator[Arg]:
+    added = [one for part in parts.every() for one in part.arguments.items()]
+    for arg in own:
+        yield arg
+        for behind, place in added:
+            if behind == arg.name:
+                yield from resolve_name(place)
+
+
 # What a job is: the arguments that create keeps for later, and run and restart use at once.
-DEFINITION = (
+_OWN = (
     Arg("command", WORDS, "The command: a shell string, or several words that run as they stand.", required=True,
         cli="COMMAND", metavar="COMMAND [ARG...]", mcp_help="A shell string, or words that run as they stand"),
     Arg("script", STR, "File with the shell string, instead of COMMAND; -: this command's stdin. At most 8 MiB.", mcp="",
@@ -67,7 +78,6 @@ DEFINITION = (
         metavar="COMMAND"),
     Arg("notify_file", PATH, "File that gets the job.finished event as one line.", hidden="mcp", metavar="FILE"),
     *WATCHES,
-    *(argument for part in parts.every() if part.arguments for argument in resolve_name(part.arguments)),
     Arg("tags", STRS, "Tags, such as project.build.", default=(), cli="--tag", metavar="TAG", mcp_help="such as project.build"),
     Arg("title", STR, "Short name for lists.", metavar="TEXT", mcp_help="for lists"),
     Arg("description", STR, "The title of a job that has none, cut to its length; other tools have it.", cli="", hidden=True),
@@ -77,9 +87,6 @@ DEFINITION = (
         cli="--progress-every", mcp="", metavar="DURATION"),
     Arg("quota_bytes", BYTES, "Most bytes of output to keep; of more, the beginning and the end stay. 0: keep all (default: "
         "the configuration's, 10G).", minimum=0, hidden="mcp", metavar="SIZE"),
-    Arg("resources", OBJECT, "What the job may use: memory=2G, cpu_time=10m, cpus=2, processes=200, nice=10. For other hosts "
-        "also gpus and options.NAME.", cli="--resource", metavar="NAME=VALUE",
-        mcp_help="{memory: 2G, cpu_time: 10m, cpus, processes, nice}"),
     Arg("dedupe_key", STR, "If a job with this key runs in this directory, answer with it instead of starting another.",
         metavar="KEY", hidden="mcp"),
     Arg("systemd_scope", BOOL, "Put the job into a transient systemd scope of its own, which outlives a logout and the "
@@ -96,6 +103,7 @@ DEFINITION = (
         section="sandbox", mcp_help=""),
     HOST,
 )  # fmt: skip
+DEFINITION = (*_with_those_of_parts(_OWN),)
 
 # What of the output an answer shows.
 SHOWN = (

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from outlive.answers import sentences
 from outlive.answers.job import Job
 from outlive.answers.reading import Used
 from outlive.errors import OutliveError
 from outlive.jobs import adoption, job_answer, lookup
 from outlive.jobs.context import Context
-from outlive.jobs.diagnosis import other_machine, use
+from outlive.jobs.diagnosis import other_machine
 from outlive.store.inspection.inspect import Inspection
 from outlive.store.output.merged import Output
 
@@ -24,12 +25,13 @@ def usage(ctx: Context, *, job: str) -> Used:
                 used = job_answer.usage_now(inspection, job_dir, output)
         if used is None:
             raise _nothing_known(inspection)
+        given = job_answer.given(inspection)
         return Used(
             job=Job(job_id=job_dir.job_id, state=inspection.state.state),
             ended=job_answer.how_ended(inspection, job_dir),
             usage=used,
-            resources=use.resources_of(inspection) or None if inspection.definition.resources else None,
-            hint=use.not_limited(inspection),
+            given=given.fields,
+            hint=sentences(*(one.text for one in given.advice)),
         )
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import time
 from contextlib import ExitStack
+from functools import partial
 
 from outlive import limits
 from outlive.answers import advice
 from outlive.answers.reading import Wait, Waited
 from outlive.core.ids import short_id
 from outlive.core.records import CONTROL
-from outlive.jobs import awaited, job_answer, known_to_session
+from outlive.jobs import awaited, job_answer, known_to_session, lookup
 from outlive.jobs.conditions import job_wait, parse
 from outlive.jobs.context import Context
 from outlive.jobs.interaction import reading
@@ -21,6 +22,7 @@ from outlive.render.view import View
 from outlive.store.job_dir import JobDir
 from outlive.store.output.merged import Output
 
+_PATTERNS = ("regex", "fail_regex")
 _LAST_LINES = 3  # shown of each job besides the deciding one
 
 
@@ -46,23 +48,30 @@ def wait(
     began = time.monotonic()
     jobs: list[_WaitedJob] = []
     try:
-        opened = awaited.named(ctx, job) if job else awaited.own(ctx)
+        opened = awaited.named(job, partial(lookup.open_job, ctx)) if job else awaited.own(ctx)
         jobs.extend(map(_WaitedJob, opened))
         ctx.awaited = [one.job.job_id for one in jobs]
         if ctx.inbox is not None:
             ctx.inbox.waits.append(ctx.awaited)
-        # A wait for any of several goes on to the next: what it told before does not fire again
+        # A wait for any of several goes on to the next: what was reported does not fire again. A wait for one goes on
+        # to the next line that matches
         remembers = len(job) != 1 and mode == "any" and since_seq is None
+        patterns = (
+            {one.mark for one in wanted if one.name in _PATTERNS} if len(job) == 1 and since_seq is None else set()
+        )
         for one in jobs:
             if limits_of_caller is not None:
                 limits_of_caller.require(one.job.read_meta(), wanted)
-            one.connect(ctx, wanted, since_seq, known_to_session.reported(ctx, one.job) if remembers else {})
+            told = known_to_session.reported(ctx, one.job, here=not remembers) if remembers or patterns else {}
+            told = told if remembers else {mark: told[mark] for mark in patterns & told.keys()}
+            one.connect(ctx, wanted, since_seq, told)
         limit = None if timeout_ms is None else began + timeout_ms / 1000
         done = job_wait.wait_for(ctx, [one.wait for one in jobs], began=began, limit=limit, mode=mode)
         chosen = (
             _deciding(jobs, mode) if done else next(one for one in jobs if not one.wait.is_over and not one.wait.spent)
         )
-        others = [one for one in jobs if one is not chosen]
+        # Of a job that goes on and that the call did not name, another job's end says nothing
+        others = [one for one in jobs if one is not chosen and (job or not done or one.wait.is_over or one.is_over)]
         shown = {one.job.job_id: one.last_lines(ctx, max_bytes // (4 * len(others))) for one in others}
         room = max_bytes - sum(len(text.encode()) for text in shown.values())
         answer = chosen.answer(ctx, view.asked_for(ctx.config, room, raw=raw, show=show), done=done)
@@ -107,7 +116,7 @@ class _WaitedJob:
         )
         self._closed_with.callback(self.wait.close)
         self._told = told
-        if not match_since and any(one.name in ("regex", "fail_regex") for one in wanted):
+        if not match_since and any(one.name in _PATTERNS for one in wanted):
             with Output(self.job) as output:
                 self._printed = output.end
 
@@ -144,6 +153,10 @@ class _WaitedJob:
             timed_out=not done,
         )
 
+    @property
+    def is_over(self) -> bool:
+        return self.wait.found.state.finished
+
     def last_lines(self, ctx: Context, max_bytes: int) -> str:
         """Return the end of the output of a job that is not the deciding one, of a failed one with the line that says why;
         nothing of a job whose end was told before."""
@@ -174,7 +187,8 @@ class _WaitedJob:
         fired = self.wait.fired
         if fired is not None and ctx.caller.client is not None:
             with Output(self.job) as output:
-                known_to_session.mark_reported(ctx, self.job, job_wait.mark(fired), output.end)
+                position = output.end if self.wait.matched_to is None else self.wait.matched_to
+                known_to_session.mark_reported(ctx, self.job, job_wait.mark(fired), position)
 
     def close(self) -> None:
         self._closed_with.close()

@@ -175,7 +175,7 @@ def test_a_model_behind_such_a_client_reads_the_whole_result(
     (work / "go").touch()
     found = call.result()
     assert (found["type"], found["state"], found["exit_code"], found["output"]) == ("run", "exited", 3, "one\ntwo\n")
-    assert found.text == "Command exited with code 3\n\none\ntwo"
+    assert found.text == f"Command exited with code 3 (job {job[-8:]})\n\none\ntwo"
     assert not found.is_error
 
 
@@ -206,7 +206,8 @@ def test_a_task_and_a_call_that_waits_have_the_same_result(session: McpSession, 
     later = ended(session, task).result
     assert later is not None
     for one in (direct, later):
-        del one["structuredContent"]["job_id"]
+        job = one["structuredContent"].pop("job_id")
+        one["content"][0]["text"] = one["content"][0]["text"].replace(job[-8:], "JOB")
     assert later["structuredContent"] == direct["structuredContent"]
     assert (later["content"], later["isError"]) == (direct["content"], direct["isError"])
 
@@ -590,7 +591,7 @@ def test_a_call_that_waits_for_more_than_a_second_is_a_task_of_its_own(raw: RawM
     assert found["status"] == "completed" and found["result"]["structuredContent"]["fired"]["condition"] == "regex"
     assert found["statusMessage"] == found["result"]["content"][0]["text"].partition("\n")[0]
     assert raw.request("tasks/get", {"taskId": job, **declaring(DECLARED)})["status"] == "working", "the job goes on"
-    quick = waiting(raw, job_id=job, until=["regex=ready"])
+    quick = waiting(raw, job_id=job, until=["regex=now ready"])
     assert quick["structuredContent"]["fired"] and "taskId" not in quick
     cli.ok("kill", job)
 
@@ -677,5 +678,7 @@ def test_claude_code_goes_on_beside_what_it_put_into_the_background_and_gets_tex
         (work / "go").touch()
         found = at_its_end(raw, begun["taskId"])
         assert found["statusMessage"] == "Command exited with code 3. Last line: bad"
-        assert found["result"]["content"][0]["text"] == "Command exited with code 3\n\nbad"
+        assert (
+            found["result"]["content"][0]["text"] == f"Command exited with code 3 (job {begun['taskId'][-8:]})\n\nbad"
+        )
         assert "structuredContent" not in found["result"]

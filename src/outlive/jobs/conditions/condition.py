@@ -24,6 +24,7 @@ class Probe(ABC):
     last: str | None = None  # what it saw last, for the answer to a wait that timed out
     note: str | None = None  # what the answer says besides what fired
     held: PortHolder | None = None  # another program that makes it impossible: the wait ends
+    matched_to: int | None = None  # where in the output the line ends that fired
     taken: PortHolder | None = None  # another program that has the port at the moment
 
     @abstractmethod

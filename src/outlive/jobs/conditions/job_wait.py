@@ -15,7 +15,7 @@ from outlive import limits
 from outlive.answers import sentences
 from outlive.answers.job import PortHolder
 from outlive.core.records import Definition
-from outlive.jobs import adoption, processes
+from outlive.jobs import adoption, known_to_session, processes
 from outlive.jobs.conditions import of_job, port_owner
 from outlive.jobs.conditions.condition import Probe
 from outlive.jobs.conditions.parse import Condition, mark_of, parsed
@@ -33,7 +33,8 @@ class JobWait:
 
     `fired` is what came true, None before. `held_by` is another program that has the port or the
     server waited for. `in_vain` says that the wait is over because what was waited for cannot come
-    any more. What the client was `told` of (known_to_session.reported) does not fire again.
+    any more. What the client was `told` of (known_to_session.reported) does not fire again. `matched_to`
+    is where in the output the line ends that fired; None if no line did.
     """
 
     def __init__(
@@ -52,6 +53,7 @@ class JobWait:
         self.fired: dict[str, Any] | None = None
         self.held_by: PortHolder | None = None
         self.in_vain = False
+        self.matched_to: int | None = None
         self.still_asks = False  # what the client was told of
         self._names = {condition.name for condition in wanted}
         self.found: Inspection = adoption.inspect_and_adopt(ctx, job)
@@ -80,7 +82,7 @@ class JobWait:
                     self.found = adoption.inspect_and_adopt(ctx, self.job)
                 self.fired = {**fired, "job_id": self.job.job_id}
                 self.in_vain = fired["condition"] == "fail_regex"
-                self._note = probe.note
+                self._note, self.matched_to = probe.note, probe.matched_to
                 return
         self.held_by = next((probe.held for probe in self.probes if probe.held is not None), None)
         searching = any(isinstance(probe, of_job.Matches) and probe.again is not None for probe in self.probes)
@@ -137,7 +139,8 @@ class JobWait:
         ended = None
         if self.in_vain and self.fired is not None and self.fired["condition"] == "exit":
             wanted = ", ".join(sorted(self._names - {"fail_regex", "input"})) or "what was waited for"
-            ended = f"The job ended before {wanted} came true."
+            again = " again" if any(isinstance(probe, of_job.Matches) and probe.last for probe in self.probes) else ""
+            ended = f"The job ended before {wanted} came true{again}."
         if self.held_by is not None:
             return sentences(ended, port_owner.sentence(self.held_by, is_condition=ended is None))
         return sentences(ended, self._note)
@@ -166,6 +169,8 @@ class Until:
         """Wait as the verb `wait` does, from the start of the job on. Returned is the wait, which is closed."""
         with closing(JobWait(ctx, job, self._conditions, output_since=0, match_since=0)) as waited:
             wait_for(ctx, [waited], began=began, limit=limit)
+        if waited.fired is not None and waited.matched_to is not None:
+            known_to_session.mark_reported(ctx, job, mark(waited.fired), waited.matched_to)
         return waited
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from outlive import limits
@@ -80,19 +80,23 @@ class Idle(Probe):
 class Matches(Probe):
     """All regex and fail_regex conditions of one job, from `since` on. The match that comes first in the
     output counts, first of all behind `read`, up to where the caller was shown the output. Only where
-    nothing matches there, the last match in [since, read) counts, and none of a fail_regex."""
+    nothing matches there, the last match in [since, read) counts, and none of a fail_regex.
+
+    A line that ends at `reported` or before it was the answer to an earlier wait: it does not count again."""
 
     needs_output = True
 
-    def __init__(self, conditions: list[Condition], job: JobDir, since: int, read: int) -> None:
+    def __init__(self, conditions: list[Condition], job: JobDir, since: int, read: int, reported: int) -> None:
         self._job = job
+        known = max(since, reported)
         with Output(job) as output:
-            offsets, shown = output.offsets_at(since), output.offsets_at(max(since, read))
+            offsets, old, shown = (output.offsets_at(seq) for seq in (since, known, max(known, read)))
+        self.last = "a match that was reported before (since_seq=0 finds it)" if reported else None
         wanted = {one.more["stream"] for one in conditions}
         streams = (0,) if wanted == {"stdout"} else (1,) if wanted == {"stderr"} else (0, 1)
         self._streams = [_Stream(conditions, job, n, offsets[n], shown[n]) for n in streams]
-        again = [one for one in conditions if one.name == "regex"] if read > since else []
-        self._earlier = [_ShownStream(again, job, n, offsets[n], shown[n]) for n in streams if again]
+        again = [one for one in conditions if one.name == "regex"] if read > known else []
+        self._earlier = [_ShownStream(again, job, n, offsets[n], old[n], shown[n]) for n in streams if again]
         self.undecided = bool(self._earlier)
         self._settled_at = time.monotonic() + _UNFINISHED_QUIET_S
 
@@ -103,9 +107,9 @@ class Matches(Probe):
         if any(wait == 0 for wait in waits):  # more to search: give other waits a turn
             self.again = time.monotonic()
             return None
-        fired = self._fired([stream.hit for stream in self._streams])
-        if fired:
-            return fired[0]
+        matches = self._in_order([stream.hit for stream in self._streams])
+        if matches:
+            return self._fired(matches[0])
         times = [wait for wait in waits if wait is not None]
         self.again = time.monotonic() + min(times) if times else None
         if self._earlier and (not times or time.monotonic() >= self._settled_at):
@@ -117,17 +121,23 @@ class Matches(Probe):
         if not all(stream.search(until) for stream in self._earlier):
             self.again = time.monotonic()
             return None
-        fired = self._fired([stream.hit() for stream in self._earlier])
+        matches = self._in_order([stream.hit() for stream in self._earlier])
         self._close_earlier()
-        return fired[-1] if fired else None
+        return self._fired(matches[-1]) if matches else None
 
-    def _fired(self, hits: list[_Match | None]) -> list[dict[str, Any]]:
-        """Return what these matches are in an answer, in the order of the output."""
+    def _in_order(self, hits: list[_Match | None]) -> list[_Match]:
+        """Return the matches in the order of the output."""
         found = [hit for hit in hits if hit is not None]
-        if not found:
-            return []
+        if len(found) < 2:
+            return found
         with Output(self._job) as output:
-            return sorted((hit.fired(output) for hit in found), key=lambda fired: int(fired["seq"]))
+            return sorted(found, key=lambda hit: output.seq_of(hit.stream, hit.offset))
+
+    def _fired(self, match: _Match) -> dict[str, Any]:
+        """Return what this match is in an answer."""
+        with Output(self._job) as output:
+            self.matched_to = output.seq_of(match.stream, max(match.offset, match.end - 1)) + 1
+            return match.fired(output)
 
     def _close_earlier(self) -> None:
         for stream in self._earlier:
@@ -151,6 +161,7 @@ class _Match(NamedTuple):
     condition: Condition
     stream: int
     offset: int
+    end: int
     line: str
     match: str
 
@@ -169,6 +180,21 @@ def _of_stream(conditions: list[Condition], stream: int) -> list[Condition]:
     return [one for one in conditions if one.more["stream"] in ("both", ("stdout", "stderr")[stream])]
 
 
+def _from_line(job: JobDir, stream: int, offset: int, start: int) -> Scanner:
+    """Return a scanner that begins with the line that holds byte `start`, `offset` at the earliest."""
+    scanner = Scanner(job, stream, start)
+    if start > offset:
+        scanner.offset = max(offset, scanner.line_start(start))
+    return scanner
+
+
+def _matched_by(shown: int, condition: Condition, hit: Hit, text: bytes) -> bool:
+    """Return whether enough of the line of a match stands in the first `shown` bytes of `text` to match there."""
+    return shown > hit.start and (
+        hit.end <= shown or next(condition.value.hits(text[hit.start : shown]), None) is not None
+    )
+
+
 class _Stream:
     """The search in one stream behind `shown`; it goes on where it stopped the last time. A line of which
     only a part was shown is searched from where it begins, `offset` at the earliest."""
@@ -177,9 +203,7 @@ class _Stream:
         self._conditions = _of_stream(conditions, stream)
         self._stream = stream
         self._shown = shown
-        self._scanner = Scanner(job, stream, shown)
-        if shown > offset:
-            self._scanner.offset = max(offset, self._scanner.line_start(shown))
+        self._scanner = _from_line(job, stream, offset, shown)
         self._unfinished = (-1, 0.0)  # (its end, since when it has ended there)
         self.hit: _Match | None = None
 
@@ -223,31 +247,27 @@ class _Stream:
         self.hit = None
         for condition in self._conditions:
             hits = condition.value.hits(text)
-            hit = next((hit for hit in hits if not self._was_shown(condition, hit, at, text)), None)
+            hit = next((hit for hit in hits if not _matched_by(self._shown - at, condition, hit, text)), None)
             if hit is None or (not settled and hit.reaches_end_of(text)):
                 continue
             if self.hit is None or at + hit.start < self.hit.offset:
-                self.hit = _Match(condition, self._stream, at + hit.start, hit.line, hit.match)
-
-    def _was_shown(self, condition: Condition, hit: Hit, at: int, text: bytes) -> bool:
-        """Return whether the caller was shown enough of the line that it matched."""
-        shown = self._shown - at
-        return shown > hit.start and (
-            hit.end <= shown or next(condition.value.hits(text[hit.start : shown]), None) is not None
-        )
+                self.hit = _Match(condition, self._stream, at + hit.start, at + hit.end, hit.line, hit.match)
 
     def close(self) -> None:
         self._scanner.close()
 
 
 class _ShownStream:
-    """The search for the last match in [offset, stop) of one stream, which the caller was shown."""
+    """The search for the last match in [reported, stop) of one stream, which the caller was shown."""
 
-    def __init__(self, conditions: list[Condition], job: JobDir, stream: int, offset: int, stop: int) -> None:
+    def __init__(
+        self, conditions: list[Condition], job: JobDir, stream: int, offset: int, reported: int, stop: int
+    ) -> None:
         self._conditions = _of_stream(conditions, stream)
         self._stream = stream
+        self._reported = reported
         self._stop = stop
-        self._scanner = Scanner(job, stream, offset)
+        self._scanner = _from_line(job, stream, offset, reported)
         self._last = (0, b"")  # the last piece with a match, and where it begins
 
     def search(self, until: float) -> bool:
@@ -258,7 +278,7 @@ class _ShownStream:
             if unfinished:
                 at, text = self._scanner.unfinished()
             text = text[: max(0, self._stop - at)]
-            if any(next(condition.value.hits(text), None) for condition in self._conditions):
+            if any(next(self._hits(condition, at, text), None) for condition in self._conditions):
                 self._last = (at, text)
             if unfinished:
                 return True
@@ -267,13 +287,16 @@ class _ShownStream:
                 return False
         return True
 
+    def _hits(self, condition: Condition, at: int, text: bytes) -> Iterator[Hit]:
+        return (hit for hit in condition.value.hits(text) if not _matched_by(self._reported - at, condition, hit, text))
+
     def hit(self) -> _Match | None:
         at, text = self._last
-        hits = [(hit.start, one, hit) for one in self._conditions for hit in deque(one.value.hits(text), maxlen=1)]
+        hits = [(hit.start, one, hit) for one in self._conditions for hit in deque(self._hits(one, at, text), maxlen=1)]
         if not hits:
             return None
         start, condition, hit = max(hits, key=lambda found: found[0])
-        return _Match(condition, self._stream, at + start, hit.line, hit.match)
+        return _Match(condition, self._stream, at + start, at + hit.end, hit.line, hit.match)
 
     def close(self) -> None:
         self._scanner.close()
@@ -295,8 +318,8 @@ def probes_for(
     told: Mapping[str, int] | None = None,
 ) -> list[Probe]:
     """Return the probes of one job. A regex is searched for from `match_since` on, one that the client
-    was `told` of behind that position; first of all behind `output_since`, up to where the caller was
-    shown the output.
+    was `told` of in the lines behind that position; first of all behind `output_since`, up to where the
+    caller was shown the output.
 
     Errors: OSError, invalid_argument; none is left open then.
     """
@@ -304,10 +327,10 @@ def probes_for(
     probes: list[Probe] = []
     try:
         matches = [one for one in conditions if one.name in ("regex", "fail_regex")]
-        starts = {one: max(match_since, (told or {}).get(one.mark, 0)) for one in matches}
-        for start in sorted(set(starts.values())):
-            searched = [one for one in matches if starts[one] == start]
-            probes.append(Matches(searched, job, start, output_since))
+        reported = {one: (told or {}).get(one.mark, 0) for one in matches}
+        for position in sorted(set(reported.values())):
+            searched = [one for one in matches if reported[one] == position]
+            probes.append(Matches(searched, job, match_since, output_since, position))
         for condition in conditions:
             if condition.name == "idle_ms":
                 probes.append(Idle(condition, job))

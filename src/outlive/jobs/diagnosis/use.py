@@ -1,4 +1,4 @@
-"""What a job uses, what it used, and what it was to have: the figures of `usage`, each with its source.
+"""What a job uses, and what it used: the figures of `usage`, each with its source.
 
 A reader adds up what lives when it is asked. The supervisor has written down what ended below it.
 """
@@ -103,18 +103,3 @@ def _of_group(inspection: Inspection, figures: Figures) -> Figures | None:
         memory_bytes=figures.memory_bytes if memory is None else memory,
         source={**figures.source, "time": CGROUP, "memory": CGROUP},
     )
-
-
-def resources_of(inspection: Inspection) -> dict[str, object]:
-    """Return what a job was to have, and how each of it is applied once it was started."""
-    if inspection.state.resources:
-        return {name: one.to_dict() for name, one in inspection.state.resources.items()}
-    asked = {} if inspection.definition.resources is None else inspection.definition.resources.to_dict()
-    return {name: {"value": value} for name, value in asked.items()}
-
-
-def not_limited(inspection: Inspection) -> str | None:
-    """Return the sentence about resources that are not limited as asked; None if all are."""
-    applied = inspection.state.resources or {}
-    left = [f"{name} ({one.why})" for name, one in applied.items() if one.applied == "not_supported"]
-    return f"Not limited: {'; '.join(left)}." if left else None

@@ -12,10 +12,10 @@ from collections.abc import Iterator, Mapping
 from fnmatch import fnmatchcase
 from typing import NamedTuple
 
-from outlive import limits
+from outlive import limits, parts
 from outlive.core import quoted
 from outlive.core.ids import sha256
-from outlive.core.records import Approval, Definition, Notification, Resources
+from outlive.core.records import Approval, Definition, Notification
 from outlive.store import approval
 from outlive.store.job_dir import JobDir
 
@@ -91,8 +91,8 @@ def _pairs(definition: Definition) -> Iterator[tuple[str, str]]:
     yield from _variables(definition, about)
     yield from _input(definition, about)
     yield from _sinks(definition.notification)
-    for name, value in (definition.resources or Resources()).to_dict().items():
-        yield f"Resource {name}", quoted.quoted(str(value))
+    for part in parts.every():
+        yield from part.facts(definition)
     limit = f"{definition.timeout_ms / 1000:g} s" if definition.timeout_ms else "none"
     yield "Time limit", limit
     yield "Asked for", quoted.quoted(definition.owner)

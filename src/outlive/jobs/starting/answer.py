@@ -16,7 +16,6 @@ from outlive.core.started import started_at
 from outlive.core.units import timestamp
 from outlive.jobs import job_answer, known_to_session
 from outlive.jobs.context import Context, Principal
-from outlive.jobs.diagnosis import use
 from outlive.jobs.interaction import shown_output
 from outlive.render import view, window
 from outlive.store.inspection.inspect import Inspection
@@ -80,9 +79,7 @@ def made(
         found += advice.told(advice.NEXT, None if is_known else _after_end(inspection))
     elif not found and not any(one.kind == advice.INPUT for one in noted):
         found += _meanwhile(inspection)
-    found += [*noted, *advice.told(advice.ENCODING, unread)]
-    if inspection.definition.resources is not None:
-        found += advice.told(advice.RESOURCES, use.not_limited(inspection))
+    found += [*noted, *job_answer.given(inspection).advice, *advice.told(advice.ENCODING, unread)]
     return Started(
         job=Job(job_id=job.job_id, state=inspection.state.state),
         shown=shown,

@@ -10,7 +10,7 @@ import socket
 import time
 from contextlib import suppress
 
-from outlive import limits
+from outlive import limits, parts
 from outlive.core.env_files import read_env_files
 from outlive.core.members import parse_json
 from outlive.core.records import LOCAL, Definition, State
@@ -125,7 +125,7 @@ def begin(
     here = there = scope = None
     memory = -1
     try:
-        if definition.systemd_scope or definition.resources is not None:
+        if definition.systemd_scope or any(part.needs_scope(definition) for part in parts.every()):
             from outlive.jobs.starting import scope as scope_module  # late: 2 ms of a start, and few jobs get a scope
 
             scope = scope_module.entered(ctx.caller, definition)
@@ -226,8 +226,9 @@ def _goes_on(job: JobDir, deadline: float) -> bool:
 
 def plan_of_created(caller: Principal, job: JobDir) -> Plan:
     """Return the plan of a job that is started later than it was made, with the variables and the
-    input that are on disk. Errors: invalid_argument, io_error."""
+    input that are on disk. Errors: invalid_argument, not_supported, io_error."""
     definition = job.read_meta()
+    definition_module.check_parts(definition)
     host = definition_module.host_of(caller, definition.host or LOCAL)
     definition_module.directory_on(caller, host, definition.cwd)
     check = definition_module.reading_in(definition.sandbox)

@@ -9,19 +9,15 @@ from outlive.core.records import Definition
 from outlive.errors import OutliveError, argument
 from outlive.jobs.context import Principal
 from outlive.launch.systemd_scope import Launcher
-from outlive.system import job_group
 from outlive.system.waiting import pause
 
 
 def entered(caller: Principal, definition: Definition) -> Launcher | None:
-    """Return a launcher in a scope of the job's own, which is a control group that systemd delegates; None where it needs
-    none, or where none can be had for its limits: the answer then says what is not limited. Errors: launch_failed; then
-    nothing was started."""
+    """Return a launcher in a scope of the job's own, which is a control group that systemd delegates; None where a part
+    needs one and none can be had: the answer then says what the part could not do. Errors: launch_failed; then nothing
+    was started."""
     if definition.systemd_scope:
         return _entered(caller, definition.job_id)
-    asked = {} if definition.resources is None else definition.resources.to_dict()
-    if definition.host is not None or not job_group.needs_scope(asked):
-        return None
     try:
         return _entered(caller, definition.job_id)
     except OutliveError:

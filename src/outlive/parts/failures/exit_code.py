@@ -31,6 +31,9 @@ _PIPE_CLOSED = 141  # of a stage that wrote more than the next wanted to read
 _SAYING = frozenset({"echo", "printf", "true", ":"})
 _WAITING = frozenset({"sleep", "wait"})
 _TESTING = frozenset({"[", "[[", "test"})  # in the header of a loop that waits
+# They say what fails, and change nothing: without such a line their code is of no interest
+_LOOKING = frozenset({"cat", "cd", "date", "df", "du", "file", "find", "head", "hostname", "id", "ls", "nl", "printenv",
+    "ps", "pwd", "sort", "stat", "tail", "tree", "uname", "uniq", "wc", "which", "whoami"})  # fmt: skip
 _LEAVING = frozenset({"exit", "exec", "return"})
 _SHELL = "the shell"
 _PIPEFAIL = "`set -o pipefail` (bash) makes each stage count."
@@ -115,7 +118,7 @@ def _of_pipeline(script: _Script, stages: list[Command], *, last: str = "") -> M
     if script.counts_stages or _says(first) or first.is_negated:
         return None
     why = "" if last else f"{_code(stages[1], '| ')} hides its code"
-    return Masked(_code(first), _PIPEFAIL, last=last, why=why)
+    return Masked(_code(first), _PIPEFAIL, last=last, why=why, is_doubtful=all(map(_looks, stages[:-1])))
 
 
 def _said_last(script: _Script, others: list[list[Command]], last: Command) -> Masked | None:
@@ -133,7 +136,9 @@ def _said_last(script: _Script, others: list[list[Command]], last: Command) -> M
     if all(_says(one) or _waits(one) for stages in others for one in stages):
         return None
     advice = f"With `&&` in place of `;` a failure ends it before {_code(last)}."
-    return Masked(_code(before[0]) if len(others) == len(before) == 1 else "", advice, last=_code(last))
+    looks = all(_looks(one) for stages in others for one in stages)
+    first = _code(before[0]) if len(others) == len(before) == 1 else ""
+    return Masked(first, advice, last=_code(last), is_doubtful=looks)
 
 
 def _swallowed(script: _Script, first: Command | None, last: Command) -> Masked:
@@ -173,12 +178,18 @@ def _lost_rounds(script: _Script, loop: Command) -> Masked | None:
         return None
     if all(_says(one) or _waits(one) for one in each):
         return None
-    return Masked("the rounds of its loop but the last", "`|| exit 1` in the loop ends it at a failure.")
+    advice = "`|| exit 1` in the loop ends it at a failure."
+    return Masked("the rounds of its loop but the last", advice, is_doubtful=all(map(_looks, each)))
 
 
 def _says(command: Command) -> bool:
     """Return whether the code of a command says nothing: it prints a text, or sets variables."""
     return command.name in _SAYING or (command.is_setting and not command.substituted)
+
+
+def _looks(command: Command) -> bool:
+    """Return whether a command changes nothing and says what fails."""
+    return command.name in _LOOKING or _says(command) or _waits(command)
 
 
 def _waits(command: Command) -> bool:

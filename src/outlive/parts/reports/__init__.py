@@ -15,7 +15,7 @@ REPORT = "report"  # the argument, and the member of `meta.json`
 
 class Reports(Part):
     name = "reports"
-    arguments = "outlive.parts.reports.arguments:ARGUMENTS"
+    arguments = {"watch_file": "outlive.parts.reports.arguments:ARGUMENTS"}
     fields = "outlive.parts.reports.answers:Reported"
     after_waits = ("outlive.parts.reports.of_job", "outlive.parts.reports.wording")
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from outlive.core.records import State
 from outlive.sandbox import inside
+from outlive.supervisor.added import Added
 from outlive.supervisor.ending import oom_verdict, outcome
 from outlive.supervisor.ending.members import Reaper
 from outlive.supervisor.event_loop import EventLoop
@@ -22,11 +23,19 @@ class CommandEnd:
     sandbox. Without either, SIGCHLD has to. `parent`: the command is a child of this process."""
 
     def __init__(
-        self, loop: EventLoop, job_fds: JobFds, reaper: Reaper, *, parent: bool, on_end: Callable[[], None]
+        self,
+        loop: EventLoop,
+        job_fds: JobFds,
+        reaper: Reaper,
+        added: Added,
+        *,
+        parent: bool,
+        on_end: Callable[[], None],
     ) -> None:
         self._loop = loop
         self._fds = job_fds
         self._reaper = reaper
+        self._added = added
         self._parent = parent
         self._on_end = on_end
         self._pidfd: int | None = None
@@ -67,10 +76,10 @@ class CommandEnd:
         if status is None:
             return None
         if isinstance(status, str):
-            return outcome.lost(state, status)
+            return self._added.ended(outcome.lost(state, status))
         ended = outcome.ended(pump.recorded_in(state), status, self._ended_ns)
         ended = State.replace(ended, usage=self._reaper.usage())
-        return self._reaper.with_refused_forks(oom_verdict.judged(ended))
+        return oom_verdict.judged(self._added.ended(oom_verdict.of_engine(ended)))
 
     def _status(self, state: State) -> int | str | None:
         """Return the wait(2) status of the command; None if it is not known yet; a sentence if it never will be."""

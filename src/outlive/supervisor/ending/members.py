@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from outlive.core.records import Applied, Sources, State, Usage
+from outlive.core.records import Sources, State, Usage
 from outlive.supervisor.events.sinks import Sinks
 from outlive.supervisor.job_record import JobRecord
 from outlive.system import prctl, tree
@@ -151,14 +151,6 @@ class Reaper:
         """Return the memory of the whole job. `living`: its living processes."""
         memory = None if self.group is None else self.group.memory_bytes()
         return living.memory_bytes if memory is None else memory
-
-    def with_refused_forks(self, ended: State) -> State:
-        """Return the state of a job that failed, with a message if processes were refused to it."""
-        refused = 0 if self.group is None or ended.message or not ended.exit_code else self.group.refused_forks()
-        if not refused:
-            return ended
-        limit = (ended.resources or {}).get("processes", Applied()).value
-        return State.replace(ended, message=f"fork failed in it: its limit of processes is {limit}")
 
     def remove_group(self) -> None:
         if self.group is not None:

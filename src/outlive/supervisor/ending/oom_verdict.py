@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 from outlive.core.records import Ending, State
 from outlive.system import cgroup, oom, process
@@ -15,6 +16,15 @@ engine_group: str | None = None
 _KILLED = 137  # what a shell tells of a child that SIGKILL ended: 128 + 9
 
 
+def of_engine(ended: State) -> State:
+    """Return the state of a job that has just ended, with what the engine of its allocation says of its end."""
+    if ask_engine is None or ended.reason != "signal" or (told := ask_engine()) is None:
+        return ended
+    reason, message = told
+    ending = Ending(cause=reason, by="engine", signal=ended.signal, at=ended.finished_at)
+    return State.replace(ended, reason=reason, message=message, ending=ending)
+
+
 def judged(ended: State) -> State:
     """Return the state of a job that has just ended, with the reason `oom` where nothing else can
     have ended it.
@@ -24,35 +34,36 @@ def judged(ended: State) -> State:
     either that group holds nothing but this job, or the kernel's log names the command. Where the
     last is not known, the reason stays, and the message says what is known.
     """
-    if ask_engine is not None and ended.reason == "signal" and (told := ask_engine()) is not None:
-        reason, message = told
-        ending = Ending(cause=reason, by="engine", signal=ended.signal, at=ended.finished_at)
-        return State.replace(ended, reason=reason, message=message, ending=ending)
-    by_signal = ended.signal == "SIGKILL" and ended.reason == "signal"
-    if not by_signal and ended.exit_code != _KILLED:
+    kills = kernel_kills(ended)
+    if kills is None or ended.reason == "oom":
         return ended
-    kills, group = cgroup.oom_kills_since(ended.group)
-    if not kills or group is None:
-        return ended
-    if by_signal and (_is_its_own(group.path, ended.job_id) or _is_named(ended)):
-        return State.replace(
-            ended, reason="oom", message=_reached(ended) or "the kernel ended it because memory ran out"
-        )
-    own = ended.job_group is not None or _is_its_own(group.path, ended.job_id)
-    if ended.reason == "exit" and own and (reached := _reached(ended)):
-        return State.replace(ended, reason="oom", message=reached)  # 137 is what a shell says of it
-    processes = "a process" if kills == 1 else f"{kills} processes"
+    if kills.of_command and ended.reason == "signal":
+        return State.replace(ended, reason="oom", message="the kernel ended it because memory ran out")
+    processes = "a process" if kills.number == 1 else f"{kills.number} processes"
     return State.replace(
         ended, message=f"memory ran out: the kernel ended {processes} of its control group while it ran"
     )
 
 
-def _reached(ended: State) -> str | None:
-    """Return the sentence about a job that was ended at its own limit of memory; None for others."""
-    limit = (ended.resources or {}).get("memory")
-    if limit is None or limit.applied not in ("cgroup", "engine"):
+class Kills(NamedTuple):
+    """Processes of its control group that the kernel ended for want of memory while a job ran."""
+
+    number: int
+    of_command: bool  # for certain: the command was one of them, or exited because of one
+
+
+def kernel_kills(ended: State) -> Kills | None:
+    """Return which processes the kernel ended for want of memory, if that can explain the end of a job; None: it cannot."""
+    by_signal = ended.signal == "SIGKILL" and ended.reason == "signal"
+    if not by_signal and ended.exit_code != _KILLED:
         return None
-    return f"the kernel ended it: its processes took all of the {limit.value:,} bytes of memory that it may have"
+    kills, group = cgroup.oom_kills_since(ended.group)
+    if not kills or group is None:
+        return None
+    own = _is_its_own(group.path, ended.job_id)
+    if by_signal:
+        return Kills(kills, own or _is_named(ended))
+    return Kills(kills, ended.reason == "exit" and (own or ended.job_group is not None))
 
 
 def _is_its_own(path: str, job_id: str) -> bool:

@@ -18,8 +18,6 @@ def ended(state: State, status: int, ended_ns: int | None) -> State:
     reason, message = "signal" if by_signal else "exit", state.message
     if state.ending and _answers(state.ending, code, signal):
         reason, message = state.ending.cause, message if state.ending.message is None else state.ending.message
-    elif signal == "SIGXCPU" and "cpu_time" in (state.resources or {}):
-        reason, message = "limit", "one of its processes used more than its cpu_time"
     after = State.replace(
         state,
         state="killed" if by_signal else "exited",

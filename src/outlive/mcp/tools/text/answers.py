@@ -20,7 +20,6 @@ from outlive.answers.listing import Listed
 from outlive.core.members import Members, entries_of, number_of, object_of, text_of, texts_of
 from outlive.core.quoted import in_json, visible
 from outlive.core.records import FINISHED
-from outlive.core.started import never_ran
 from outlive.core.units import counted
 from outlive.mcp.tools.text import declared, sentences
 from outlive.render import events, times
@@ -82,7 +81,10 @@ def _run(answer: Members, process: bool) -> tuple[str, list[str]]:
     lines += sentences.came_true(answer)
     if answer.get("timed_out"):
         lines.append(f"Not yet, after {sentences.duration_of(answer, 'waited_ms')}; the job goes on.")
-    return _with_output(answer, process, [*lines, *sentences.masked(answer)], "(no output)")
+    output, words = _with_output(answer, process, [*lines, *sentences.masked(answer)], "(no output)")
+    if process:
+        words[0] = sentences.with_job(words, answer, output)
+    return output, words
 
 
 def _with_output(answer: Members, process: bool, lines: list[str], nothing: str) -> tuple[str, list[str]]:
@@ -150,8 +152,7 @@ def _usage(answer: Members, process: bool) -> tuple[str, list[str]]:
     lines = [sentences.state_line(answer, process)]
     used = {name: value for name, value in object_of(answer, "usage").items() if name != "source"}
     lines.append(events.about({"type": "usage", **used}))
-    limited = {name: one for name, one in object_of(answer, "resources").items() if isinstance(one, dict)}
-    lines += [f"limit of {name}: {events.about({'type': 'limit', **one})}" for name, one in limited.items()]
+    lines += [one.line for part in parts.every() for one in part.beside_usage(answer)]
     return "", [*lines, *sentences.hint(answer)]
 
 
@@ -160,8 +161,7 @@ def _status(answer: Members, process: bool) -> tuple[str, list[str]]:
     lines += parts.lines_for_model(answer, process=process)
     if answer.get("command"):
         lines.append(f"command: {sentences.command_line(answer['command'])}")
-    has_run = not never_ran(text_of(answer, "state"), text_of(answer, "reason"))
-    shown = ("name", "cwd", "owner", *(["started_at"] if has_run else []), "finished_at", "damage")
+    shown = ("name", "cwd", "owner", *(["started_at"] if sentences.has_run(answer) else []), "finished_at", "damage")
     lines += [f"{key}: {visible(str(answer[key]))}" for key in shown if answer.get(key)]
     if answer.get("tags"):
         lines.append(f"tags: {', '.join(texts_of(answer, 'tags'))}")

@@ -11,6 +11,7 @@ from outlive.core.ids import short_id
 from outlive.core.members import Members, entries_of, number_of, object_of, text_of, texts_of
 from outlive.core.quoted import cut, in_json, one_line, visible
 from outlive.core.records import FINISHED
+from outlive.core.started import never_ran
 from outlive.core.units import counted, duration
 from outlive.render.failures import other_run
 
@@ -44,6 +45,20 @@ def state_line(answer: Members, process: bool) -> str:
     return "rc=0" if succeeded(answer) and not answer.get("message") else ending(answer)
 
 
+def with_job(words: list[str], answer: Members, body: str) -> str:
+    """Return the first of these lines, with the job's id if the job printed `body`, did not end well, and nothing else in
+    the text has its id: a caller may want more of its output, and did not name the job itself."""
+    line, job = words[0], _job(answer)
+    is_good = answer.get("state") not in FINISHED or succeeded(answer) or not has_run(answer)
+    if is_good or not body or any(job in text for text in (*words, body)):
+        return line
+    return f"{line} (job {job})"
+
+
+def has_run(answer: Members) -> bool:
+    return not never_ran(text_of(answer, "state"), text_of(answer, "reason"))
+
+
 def sandbox(answer: Members) -> list[str]:
     its = object_of(answer, "sandbox")
     if not its:
@@ -67,7 +82,8 @@ def _running(answer: Members, process: bool) -> str:
         line += f" {asks}"
         if answer.get("hint"):  # and that names the call to answer with
             return line
-    return f"{line} {_FOLLOW_UP}" if process else line
+    # Of a start: who calls process for the job knows what it does
+    return f"{line} {_FOLLOW_UP}" if process and answer.get("type") == "run" else line
 
 
 def ending(answer: Members) -> str:
@@ -260,10 +276,7 @@ def came_true(answer: Members) -> list[str]:
         return []
     if name == "idle_ms" and tells_silence(answer):
         return []
-    before = "printed before this call; " if fired.get("earlier") else ""
-    goes_on = before or (name == "regex" and answer.get("state") == "running" and "next_seq" in answer)
-    # The same condition again is answered by the same line, where nothing that was printed since has it
-    return [condition(fired) + (f" ({before}since_seq={answer.get('next_seq')} waits for the next)" if goes_on else "")]
+    return [condition(fired) + (" (printed before this call)" if fired.get("earlier") else "")]
 
 
 def condition(fired: Members) -> str:

@@ -16,12 +16,14 @@ import threading
 import time
 
 import outlive
-from outlive.core.records import Definition, Ending, EngineState, Queue, Resources, State
+from outlive.core.records import Definition, Ending, EngineState, Queue, State
 from outlive.core.units import seconds_or, timestamp
 from outlive.errors import OutliveError, argument, from_os, invalid
 from outlive.launch.engine import Caller, Engine, Finding, Host, Start
+from outlive.parts import resources
 from outlive.parts.hosts.slurm import checks, programs, snapshot, verdict
 from outlive.parts.hosts.slurm.record import HIDDEN, NAME, SlurmRecord
+from outlive.parts.resources import Resources
 from outlive.store import history
 from outlive.store.inspection import handed_over, unasked
 from outlive.store.inspection.inspect import Inspection, inspect_job
@@ -68,7 +70,7 @@ class SlurmEngine(Engine):
         if definition.stdin == "caller":
             hint = f"Use {argument('stdin_data')}, a file, or {argument('stdin')} open and write."
             raise OutliveError("not_supported", f"the stdin of this command does not reach {host.name}", hint=hint)
-        wanted = definition.resources or Resources()
+        wanted = resources.of_job(definition) or Resources()
         if wanted.options and not host.settings.caller_options:
             hint = f"caller_options = true in [hosts.{host.name}] of the configuration lets them."
             raise OutliveError("denied", f"calls may not give options for {host.name}", hint=hint)
@@ -216,7 +218,7 @@ ENGINE = SlurmEngine()
 
 def _flags(host: Host, definition: Definition) -> list[str]:
     """Return the flags of sbatch that say what the job is given."""
-    wanted = definition.resources or Resources()
+    wanted = resources.of_job(definition) or Resources()
     warn_s = max(_WARN_S, math.ceil(definition.kill_after_ms / 1000))
     flags = [
         "--parsable",

@@ -11,9 +11,10 @@ import os
 import resource
 from typing import Any
 
-from outlive.core import resources
-from outlive.core.records import Applied, OwnGroup, Resources
-from outlive.core.resources import (
+from outlive.core.records import OwnGroup
+from outlive.parts.limits import vocabulary
+from outlive.parts.limits.applied import Applied
+from outlive.parts.limits.names import (
     CGROUP,
     CPU_TIME,
     CPUS,
@@ -28,6 +29,7 @@ from outlive.core.resources import (
     RLIMIT,
     SAMPLED,
 )
+from outlive.parts.resources import Resources
 from outlive.system import job_group
 from outlive.system.job_group import JobGroup, NoGroup
 
@@ -105,7 +107,7 @@ class Limits:
         if self.group is not None:
             self.group.enter()
         if self._asked.cpu_time is not None:
-            _limit_cpu_time(resources.milliseconds(self._asked.cpu_time))
+            _limit_cpu_time(vocabulary.milliseconds(self._asked.cpu_time))
         if self._asked.nice is not None and self._is_applied(NICE, KERNEL):
             _set_nice(self._asked.nice)
 

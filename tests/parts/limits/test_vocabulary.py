@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from outlive.core import resources
 from outlive.errors import OutliveError
+from outlive.parts.limits import names, vocabulary
 from support.cli import Cli
 from support.mcp_client import McpSession
 from support.tiers import MODERN_FIRST
@@ -33,9 +33,9 @@ AS_VALUES = {
 
 
 def test_words_of_a_command_line_and_values_of_an_object_mean_the_same() -> None:
-    found = resources.parsed(AS_WORDS)
-    assert found and found == resources.parsed(AS_VALUES) and found.to_dict() == AS_VALUES
-    assert [*found.to_dict()] == [name for name in resources.NAMES if name != "gpus"]
+    found = vocabulary.parsed(AS_WORDS)
+    assert found and found == vocabulary.parsed(AS_VALUES) and found.to_dict() == AS_VALUES
+    assert [*found.to_dict()] == [name for name in names.NAMES if name != "gpus"]
 
 
 @given(
@@ -53,23 +53,23 @@ def test_words_of_a_command_line_and_values_of_an_object_mean_the_same() -> None
     )
 )
 def test_the_canonical_form_is_parsed_to_itself(asked: dict[str, Any]) -> None:
-    found = resources.parsed(asked)
+    found = vocabulary.parsed(asked)
     canonical = {} if found is None else found.to_dict()
-    assert resources.parsed(canonical) == found
+    assert vocabulary.parsed(canonical) == found
     assert canonical.keys() == asked.keys()
 
 
 @pytest.mark.parametrize("names", [("options", "options.b"), ("options.b", "options")])
 def test_options_are_given_whole_and_one_by_one(names: tuple[str, str]) -> None:
     whole = {"a": 1}
-    found = resources.parsed({name: whole if name == "options" else 2 for name in names})
+    found = vocabulary.parsed({name: whole if name == "options" else 2 for name in names})
     assert found and (found.options, whole) == ({"a": 1, "b": 2}, {"a": 1})
 
 
 def test_a_time_is_counted_in_milliseconds() -> None:
-    found = resources.parsed({"cpu_time": "1.5s"})
-    assert found and resources.milliseconds(found.cpu_time) == 1_500
-    assert resources.milliseconds(None) == 0
+    found = vocabulary.parsed({"cpu_time": "1.5s"})
+    assert found and vocabulary.milliseconds(found.cpu_time) == 1_500
+    assert vocabulary.milliseconds(None) == 0
 
 
 @pytest.mark.parametrize(
@@ -101,7 +101,7 @@ def test_a_time_is_counted_in_milliseconds() -> None:
 )
 def test_what_cannot_be_meant_is_refused_with_the_way_to_write_it(given: dict[str, Any], said: str, hint: str) -> None:
     with pytest.raises(OutliveError) as caught:
-        resources.parsed(given)
+        vocabulary.parsed(given)
     assert said in caught.value.message
     assert hint in (caught.value.hint or "")
     assert caught.value.details is not None

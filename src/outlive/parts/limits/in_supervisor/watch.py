@@ -8,13 +8,13 @@ is looked at in 20 s. Memory can grow at any moment, and is looked at five times
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Mapping
 
-from outlive.core import resources
-from outlive.core.records import Resources, State
-from outlive.core.resources import CPU_TIME, MEMORY, SAMPLED
-from outlive.supervisor.ending.members import Reaper
-from outlive.supervisor.event_loop import EventLoop
+from outlive.parts.limits import vocabulary
+from outlive.parts.limits.applied import Applied
+from outlive.parts.limits.names import CPU_TIME, MEMORY, SAMPLED
+from outlive.parts.resources import Resources
+from outlive.supervisor.added import Running
 from outlive.system import process_use
 
 LIMIT, OOM = "limit", "oom"
@@ -23,36 +23,26 @@ _LEAST_S = 0.05
 
 
 class LimitWatch:
-    """Looks at what a job uses, and calls `over(cause, message)` when it is over a limit."""
+    """Looks at what a job uses, and ends it when that is over one of its limits. `applied`: by the name of the resource."""
 
-    def __init__(
-        self,
-        loop: EventLoop,
-        state: State,
-        pids: Callable[[], list[int]],
-        reaper: Reaper,
-        over: Callable[[str, str], None],
-    ) -> None:
-        told = state.resources or {}
-        self._next_look = loop.timer(self._look)
-        self._pids = pids
-        self._reaper = reaper
-        self._over = over
-        asked = Resources.of({name: one.value for name, one in told.items()})
-        self._cpu_ms = resources.milliseconds(asked.cpu_time)
-        self._memory = asked.memory or 0 if MEMORY in told and told[MEMORY].applied == SAMPLED else 0
+    def __init__(self, job: Running, applied: Mapping[str, Applied]) -> None:
+        self._job = job
+        self._next_look = job.loop.timer(self._look)
+        asked = Resources.of({name: one.value for name, one in applied.items()})
+        self._cpu_ms = vocabulary.milliseconds(asked.cpu_time)
+        self._memory = asked.memory or 0 if MEMORY in applied and applied[MEMORY].applied == SAMPLED else 0
         self._cpus = asked.cpus or os.cpu_count() or 1
         if self._cpu_ms or self._memory:
             self._look()
 
     def _look(self) -> None:
-        pids = self._pids()
+        pids = self._job.pids()
         use = process_use.of(pids, whole=False)
         left_s = _MEMORY_EVERY_S if self._memory else self._cpu_ms / 1000
         if self._cpu_ms:
-            used_us = self._reaper.used_us(use)
+            used_us = self._job.reaper.used_us(use)
             if used_us >= self._cpu_ms * 1000:
-                self._over(
+                self._job.end(
                     LIMIT,
                     f"its processes used {used_us / 1e6:.1f} s of processor time, and {CPU_TIME} is {self._cpu_ms / 1000:g} s",
                 )
@@ -62,6 +52,6 @@ class LimitWatch:
         if self._memory and use.memory_bytes > self._memory:
             taken = process_use.shared_fairly_bytes(pids)
             if taken > self._memory:
-                self._over(OOM, f"its processes took {taken:,} bytes of memory, and its limit is {self._memory:,}")
+                self._job.end(OOM, f"its processes took {taken:,} bytes of memory, and its limit is {self._memory:,}")
                 return
         self._next_look.after(max(_LEAST_S, left_s))

@@ -11,19 +11,13 @@ from typing import Any
 
 from outlive import limits
 from outlive.core.nearest import nearest
-from outlive.core.records import Resources
 from outlive.core.units import byte_count, duration_ms
 from outlive.errors import OutliveError, argument, invalid
+from outlive.parts.limits.names import CPU_TIME, CPUS, GPUS, MEMORY, NAMES, NICE, OPTIONS, PROCESSES
+from outlive.parts.resources import RESOURCES, Resources
 
-CPUS, MEMORY, GPUS, CPU_TIME, PROCESSES, NICE, OPTIONS = NAMES = tuple(
-    "cpus memory gpus cpu_time processes nice options".split()
-)
-# How a member can be applied. An engine applies what it takes: H of "host" is not known here
-CGROUP, RLIMIT, SAMPLED, KERNEL, ENGINE, NOT_SUPPORTED = APPLIED = tuple(
-    "cgroup rlimit sampled kernel engine not_supported".split()
-)
-_FIELD = "resources"
 _MOST = 10**6  # of processors, devices and processes
+_LEAST_BYTES = 1024**2  # less is a number whose unit was forgotten
 _LEAST_CPU_MS = 1_000  # the kernel counts whole seconds (RLIMIT_CPU)
 _OPTION = "letters, digits, - and _"
 
@@ -53,14 +47,14 @@ def _known(name: str) -> str:
         return folded
     near = _MEANT.get(folded) or nearest(name, [*NAMES])
     hint = f"Did you mean {near}?" if near else f"Members: {', '.join(NAMES)}."
-    raise _wrong(name, f"{argument(_FIELD)} has no member {name!r}", hint)
+    raise _wrong(name, f"{argument(RESOURCES)} has no member {name!r}", hint)
 
 
 _MEANT = {"cpu": CPUS, "cores": CPUS, "mem": MEMORY, "ram": MEMORY, "gpu": GPUS, "cputime": CPU_TIME, "pids": PROCESSES}
 
 
 def _wrong(name: str, message: str, hint: str) -> OutliveError:
-    return invalid(_FIELD, message, hint=hint, member=name)
+    return invalid(RESOURCES, message, hint=hint, member=name)
 
 
 def _number(value: object) -> float | None:
@@ -79,7 +73,7 @@ def _number(value: object) -> float | None:
 def _whole(name: str, value: object, *, least: int, most: int, example: str) -> int:
     number = _number(value)
     if number is None or number != number // 1 or not least <= number <= most:
-        message = f"{argument(_FIELD)}: {name} is a whole number from {least} to {most}, not {value!r}"
+        message = f"{argument(RESOURCES)}: {name} is a whole number from {least} to {most}, not {value!r}"
         raise _wrong(name, message, f"For example {example}.")
     return int(number)
 
@@ -95,7 +89,9 @@ def _nice(name: str, value: object) -> int:
 def _cpus(name: str, value: object) -> int | float:
     number = _number(value)
     if number is None or not 0.01 <= number <= _MOST:
-        raise _wrong(name, f"{argument(_FIELD)}: cpus is a number from 0.01 on, not {value!r}", "For example 2 or 0.5.")
+        raise _wrong(
+            name, f"{argument(RESOURCES)}: cpus is a number from 0.01 on, not {value!r}", "For example 2 or 0.5."
+        )
     return int(number) if number == number // 1 else round(number, 2)
 
 
@@ -107,9 +103,9 @@ def _memory(name: str, value: Any) -> int:
         except OutliveError:
             size = None
     whole = not isinstance(size, bool) and isinstance(size, (int, float)) and size == size // 1
-    if not whole or not limits.MIN_MEMORY_BYTES <= size <= limits.MAX_QUOTA_BYTES:
-        least = f"from {limits.MIN_MEMORY_BYTES // 1024**2}M on"
-        message = f"{argument(_FIELD)}: memory is a size {least}, not {value!r}"
+    if not whole or not _LEAST_BYTES <= size <= limits.MAX_QUOTA_BYTES:
+        least = f"from {_LEAST_BYTES // 1024**2}M on"
+        message = f"{argument(RESOURCES)}: memory is a size {least}, not {value!r}"
         raise _wrong(name, message, 'Write bytes, or "500M" or "2G".')
     return int(size)
 
@@ -121,7 +117,7 @@ def _cpu_time(name: str, value: object) -> str:
     except OutliveError:
         ms = -1
     if ms < _LEAST_CPU_MS:
-        message = f"{argument(_FIELD)}: cpu_time is a duration with its unit, at least 1s, not {value!r}"
+        message = f"{argument(RESOURCES)}: cpu_time is a duration with its unit, at least 1s, not {value!r}"
         raise _wrong(name, message, 'For example "90s" or "10m".')
     return f"{ms // 1000}s" if ms % 1000 == 0 else f"{ms}ms"
 
@@ -130,16 +126,18 @@ def _options(name: str, value: object) -> dict[str, str | int | float | bool]:
     """Return the options for the engine: texts, numbers and booleans by name."""
     if not isinstance(value, dict):
         raise _wrong(
-            name, f"{argument(_FIELD)}: options is an object, not {value!r}", 'For example {"partition": "gpu"}.'
+            name, f"{argument(RESOURCES)}: options is an object, not {value!r}", 'For example {"partition": "gpu"}.'
         )
     for option, content in value.items():
         plain = option.replace("-", "").replace("_", "")
         if not (plain.isascii() and plain.isalnum()) or option[0] in "-_":
             raise _wrong(
-                f"{name}.{option}", f"{argument(_FIELD)}: not the name of an option: {option!r}", f"It has {_OPTION}."
+                f"{name}.{option}",
+                f"{argument(RESOURCES)}: not the name of an option: {option!r}",
+                f"It has {_OPTION}.",
             )
         if not isinstance(content, (str, int, float, bool)) or (isinstance(content, str) and not content.isprintable()):
-            message = f"{argument(_FIELD)}: the option {option} is a text of one line, a number, true or false"
+            message = f"{argument(RESOURCES)}: the option {option} is a text of one line, a number, true or false"
             raise _wrong(f"{name}.{option}", message, f'For example {{"{option}": "value"}}.')
     return dict(value)
 

@@ -1,0 +1,56 @@
+"""What is said of the limits of a job: to a caller, to a person who is asked about it, and beside what it used."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from outlive.answers import advice
+from outlive.core.members import object_of
+from outlive.core.quoted import quoted
+from outlive.core.records import Definition
+from outlive.core.units import duration, size
+from outlive.part import Beside, Inspection, Said
+from outlive.parts import resources
+from outlive.parts.limits import applied
+from outlive.parts.limits.answers import Given
+from outlive.parts.limits.names import CPU_TIME, MEMORY, NOT_SUPPORTED, PROCESSES
+from outlive.parts.resources import RESOURCES
+from outlive.render import events
+
+_FIGURES = {CPU_TIME: "time", MEMORY: "memory", PROCESSES: "processes"}  # of a usage, that they limit
+
+
+def given(inspection: Inspection) -> Said:
+    """Return what a job was to have, and how each of it is applied once it was started."""
+    limits = applied.of_job(inspection.state)
+    left = [f"{name} ({one.why})" for name, one in limits.items() if one.applied == NOT_SUPPORTED]
+    text = f"Not limited: {'; '.join(left)}." if left else None
+    shown: dict[str, object] = {name: one.to_dict() for name, one in limits.items()}
+    shown = shown or {name: {"value": value} for name, value in _asked(inspection.definition).items()}
+    return Said(Given(resources=shown), advice.told(advice.RESOURCES, text))
+
+
+def facts(definition: Definition) -> Iterator[tuple[str, str]]:
+    for name, value in _asked(definition).items():
+        yield f"Resource {name}", quoted(str(value))
+
+
+def _asked(definition: Definition) -> dict[str, object]:
+    try:
+        asked = resources.of_job(definition)
+    except ValueError:  # a start of it is refused
+        return {}
+    return {} if asked is None else asked.to_dict()
+
+
+def beside_usage(answer: Mapping[str, object]) -> Iterator[Beside]:
+    for name, one in object_of(answer, RESOURCES).items():
+        if isinstance(one, dict):
+            line = f"limit of {name}: {events.about({'type': 'limit', **one})}"
+            yield Beside(_FIGURES.get(name, ""), line, _short(name, one.get("value")))
+
+
+def _short(name: str, value: object) -> str:
+    if not isinstance(value, (int, float)):
+        return ""
+    return f"limit {duration(value) if name == CPU_TIME else size(value) if name == MEMORY else value}"

@@ -1,0 +1,126 @@
+"""What parts of outlive do for one job in its supervisor, which knows none of them.
+
+Such a part stands in `IN_SUPERVISOR` of the list of parts, and has a module `in_supervisor` with `ADDED`, a subclass of
+`Added`. It is loaded for a job that has something of the part in `meta.json`, before the command is spawned
+(large_code.py), and is lean as the supervisor itself.
+"""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from typing import NamedTuple
+
+from outlive import parts
+from outlive.core.records import Definition, State
+from outlive.supervisor.ending.members import Reaper
+from outlive.supervisor.event_loop import EventLoop
+
+
+class Running(NamedTuple):
+    """What can be seen and done while the command runs."""
+
+    loop: EventLoop
+    state: State
+    pids: Callable[[], list[int]]  # of the living processes of the job
+    reaper: Reaper
+    end: Callable[[str, str], None]  # end the job, with this reason and this sentence
+
+
+class Added:
+    """What a part does for one job, in the order of these methods, each of which does nothing by default.
+
+    A process that takes over makes another one from the same definition. It starts at `running`, or if nothing was
+    spawned yet, at `begin`. So what must not be lost is in the state: as a member of the part's own in `kept`.
+    """
+
+    def __init__(self, definition: Definition) -> None:
+        self.definition = definition
+
+    def begin(self, state: State) -> State:
+        """Make what the command needs, before it is spawned. A start that was killed may have made it. Errors: OSError;
+        then nothing is started."""
+        return state
+
+    def prepare(self) -> None:
+        """Change the process that becomes the command, or the sandbox around it, before execve(2). Errors: OSError, as of execve(2)."""
+
+    def discard(self) -> None:
+        """Take back what `begin` made: nothing was started, or the command could not be executed."""
+
+    def started(self, state: State) -> State:
+        """Return the state of the command, which runs now; no file says so yet."""
+        return state
+
+    def running(self, job: Running) -> None:
+        """Look after the command, which runs."""
+
+    def ended(self, state: State) -> State:
+        """Return the state of the command, which has ended (`lost`: it is not known how). No file says so yet, and the
+        command is not reaped. An end that no supervisor saw is written down by a reader, without this step."""
+        return state
+
+
+class AllAdded(Added):
+    """What all parts do for one job."""
+
+    def __init__(self, definition: Definition, each: Sequence[Added]) -> None:
+        super().__init__(definition)
+        self.each = each
+
+    def __bool__(self) -> bool:
+        return bool(self.each)
+
+    def begin(self, state: State) -> State:
+        for one in self.each:
+            state = one.begin(state)
+        return state
+
+    def prepare(self) -> None:
+        for one in self.each:
+            one.prepare()
+
+    def discard(self) -> None:
+        for one in self.each:
+            one.discard()
+
+    def started(self, state: State) -> State:
+        for one in self.each:
+            state = one.started(state)
+        return state
+
+    def running(self, job: Running) -> None:
+        for one in self.each:
+            one.running(job)
+
+    def ended(self, state: State) -> State:
+        for one in self.each:
+            state = one.ended(state)
+        return state
+
+
+def to_start(definition: Definition) -> AllAdded:
+    """Return what parts do for a job that is to be started. Errors: OSError if one of these parts is not installed here: the
+    job would run without what it was made with."""
+    missing = [part for part in parts.needed(definition.kept) if not _is_there(part)]
+    if missing:
+        raise OSError(errno.ENOPKG, f"it was made with {parts.not_there(missing)}")
+    return _made(definition, parts.needed(definition.kept))
+
+
+def of_started(definition: Definition) -> AllAdded:
+    """Return what parts that are installed here do for a job whose command may run already: it is seen to its end."""
+    return _made(definition, [part for part in parts.needed(definition.kept) if _is_there(part)])
+
+
+def _made(definition: Definition, names: Sequence[str]) -> AllAdded:
+    return AllAdded(definition, [import_module(parts.in_supervisor(name)).ADDED(definition) for name in names])
+
+
+def _is_there(part: str) -> bool:
+    try:
+        import_module(parts.in_supervisor(part))
+    except ModuleNotFoundError:
+        return False
+    return True
