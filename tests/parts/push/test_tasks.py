@@ -430,7 +430,7 @@ def test_a_client_waits_on_though_a_server_dies_and_a_task_is_cancelled_by_anoth
 
 @pytest.fixture
 def http_url(place: Path) -> Any:
-    words = [sys.executable, str(Path(__file__).parents[1] / "conformance"), "--serve", "0"]
+    words = [sys.executable, str(Path(__file__).parents[2] / "conformance"), "--serve", "0"]
     with subprocess.Popen(words, stdout=subprocess.PIPE, env=environment({"TMPDIR": str(place)})) as server:
         try:
             assert server.stdout is not None
