@@ -201,6 +201,23 @@ def test_a_start_and_a_restart_wait_for_a_condition(face: Face) -> None:
     assert (again["fired"]["seq"], again["restarted_from"]) == (4, made)
 
 
+def test_a_restart_waits_for_what_the_first_start_waited_for_unless_it_says_otherwise(face: Face) -> None:
+    command = "echo one; sleep 0.3; echo ready on 3000; sleep 0.3; echo three; exec sleep 600"
+    first = face.ok("run", command=command, until=["regex=^ready"], yield_ms=ENOUGH_MS)
+    again = face.ok("restart", first["job_id"], yield_ms=ENOUGH_MS)
+    assert (again["fired"]["line"], again["state"], again["timed_out"]) == ("ready on 3000", "running", False)
+    third = face.ok("restart", again["job_id"], until=["regex=^three"], yield_ms=ENOUGH_MS)
+    assert third["fired"]["line"] == "three"
+    assert face.ok("restart", third["job_id"], yield_ms=ENOUGH_MS)["fired"]["line"] == "three", "what was said last"
+    made = face.ok("create", command=command)["job_id"]
+    face.ok("start", made, until=["regex=^ready"], yield_ms=ENOUGH_MS)
+    late = face.ok("restart", made, yield_ms=0)
+    assert (late["timed_out"], late["state"]) == (True, "running"), "the call says how long"
+    assert "fired" not in face.ok("restart", face.ok("run", command="echo ready")["job_id"])
+    for job in (first, again, third):
+        face.ok("remove", job=[job["job_id"]])
+
+
 @pytest.mark.fault("F11")
 def test_of_callers_that_start_a_job_at_once_one_does(face: Face, work: Path) -> None:
     made = face.ok("create", command="echo x >> starts")["job_id"]

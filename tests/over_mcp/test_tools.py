@@ -178,6 +178,17 @@ def test_a_job_in_the_background_that_dies_at_once_is_answered_as_dead(mcp_sessi
     assert ended(mcp_session, alive["job_id"])["exit_code"] == 0
 
 
+@ONE_ERA
+def test_what_ran_in_the_background_is_restarted_there(mcp_session: McpSession, work: Path) -> None:
+    first = mcp_session.ok("exec", command=GATE, background=True)
+    again = mcp_session.ok("process", action="restart", job_id=first["job_id"])
+    assert (again["state"], again["restarted_from"]) == ("running", first["job_id"])
+    (work / "go").touch()
+    assert ended(mcp_session, again["job_id"])["exit_code"] == 0
+    front = mcp_session.ok("process", action="restart", job_id=first["job_id"], background=False)
+    assert (front["state"], front["exit_code"]) == ("exited", 0)
+
+
 # --- process -------------------------------------------------------------------------------------------------------
 
 

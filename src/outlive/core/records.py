@@ -304,7 +304,14 @@ class _Open(Record):
         content |= content.pop("kept")
 
 
-class Definition(_Open, omitted=("script", "cwd_id")):
+class Awaits(Record):
+    """What a start waited for before it was answered: a restart does so again."""
+
+    until: list[Any] = []  # conditions, as given
+    background: bool = False
+
+
+class Definition(_Open, omitted=("script", "cwd_id", "awaits")):
     """What was asked for: the content of `meta.json`. Never holds the value of a masked variable."""
 
     format: int = limits.JOB_FORMAT
@@ -342,6 +349,7 @@ class Definition(_Open, omitted=("script", "cwd_id")):
     machine: Machine | None = None  # where it was defined
     created_at: str = ""
     restarted_from: str | None = None
+    awaits: Awaits | None = None
     approval: Approval | None = None
     root: str = ""
     kept: dict[str, Any] = {}  # what parts of outlive keep beside these, by the names of its members in the file

@@ -7,13 +7,14 @@ from typing import Any
 from outlive.answers.starting import Started
 from outlive.core.env_files import check_env, read_env_files
 from outlive.core.ids import new_id
-from outlive.core.records import LOCAL, Definition, Notification, OutputMatch, Watch
+from outlive.core.records import LOCAL, Awaits, Definition, Notification, OutputMatch, Watch
 from outlive.core.units import timestamp
 from outlive.errors import OutliveError, invalid
 from outlive.jobs import adoption, ending, lookup, ownership
 from outlive.jobs import definition as definition_module
 from outlive.jobs.context import Context
 from outlive.jobs.starting import making
+from outlive.jobs.starting.answer import Asked
 from outlive.jobs.starting.start_and_wait import StartCall
 from outlive.store.job_dir import JobDir
 from outlive.system import machine
@@ -22,13 +23,32 @@ from outlive.system import machine
 def restart(
     ctx: Context, *, job: str, env: dict[str, str] | None = None, host: str | None = None, **args: Any
 ) -> Started:
-    """Start a new job with the same definition, and end the old one first if it runs. The old job and its output stay."""
+    """Start a new job with the same definition, and end the old one first if it runs. The old job and its output stay.
+    What the old start waited for, this one does, unless the call says when it is answered."""
     call = StartCall.taken_from(args)
     with lookup.open_job(ctx, job) as old:
         ctx.titles.clear()  # `restarted_from` says which job it was; the newest of this title is the new one
         plan = _plan(ctx, old, check_env(env or {}), host)
-        _end(ctx, old)
+        try:
+            call = StartCall(_as_before(call.asked, plan.definition.awaits), began=call.began)
+            call.check(ctx, plan.definition)  # before the old job is ended
+            _end(ctx, old)
+        except BaseException:
+            plan.close()
+            raise
+    if not (call.asked.wait or call.asked.follow):
+        plan.definition = Definition.replace(plan.definition, awaits=call.awaits)
     return call.run(ctx, plan)
+
+
+def _as_before(asked: Asked, before: Awaits | None) -> Asked:
+    """Return when to answer: what the call leaves open is as the job was started before."""
+    if before is None or asked.wait or asked.follow:
+        return asked
+    if asked.until:
+        return asked._replace(background=bool(asked.background))
+    background = before.background if asked.background is None else asked.background
+    return asked._replace(until=before.until, background=background)
 
 
 def _plan(ctx: Context, old: JobDir, env: dict[str, str], host_name: str | None) -> definition_module.Plan:

@@ -6,6 +6,7 @@ from typing import Any
 
 from outlive.answers.starting import Started
 from outlive.core.ids import new_id
+from outlive.core.records import Definition
 from outlive.jobs import definition, lookup
 from outlive.jobs.context import Context
 from outlive.jobs.starting import dedupe, making
@@ -17,6 +18,7 @@ def run(ctx: Context, **args: Any) -> Started:
     """Start a job, and answer when it has ended or after `yield_ms`."""
     call = StartCall.taken_from(args)
     plan = definition.plan(ctx, new_id(), start_now=True, **args)
+    plan.definition = Definition.replace(plan.definition, awaits=call.awaits)
     if plan.definition.dedupe_key is None:
         return call.run(ctx, plan)
     try:

@@ -117,6 +117,10 @@ SHOWN = (
     SHOW,
 )  # fmt: skip
 
+_BACKGROUND = Arg(
+    "background", BOOL, f"Answer after {limits.BACKGROUND_LOOK_MS} ms; with until when it holds, at most yield_ms later.",
+    default=False, cli="", aliases=("run_in_background",))  # fmt: skip
+
 # How long run, start and restart wait before they answer.
 WAITING = (
     Arg("until", ITEMS, "Answer when this holds, as in wait: exit, output, input, regex=RE2, fail_regex=RE2, port=8080, http=URL, "
@@ -125,8 +129,7 @@ WAITING = (
     Arg("yield_ms", MS, "Answer after this long if the job still runs; 0: at once.", default=limits.YIELD_MS, minimum=0,
         cli="--snapshot-after", aliases=("yieldMs",), metavar="DURATION",
         mcp_help="answer after so long if it still runs; 0: at once"),
-    Arg("background", BOOL, f"Answer after {limits.BACKGROUND_LOOK_MS} ms; with until when it holds, at most yield_ms later.",
-        default=False, cli="", aliases=("run_in_background",)),
+    _BACKGROUND,
     Arg("wait", BOOL, "Answer when the job has ended, however long that takes.", default=False, mcp=""),
     Arg("propagate", BOOL, "With --wait or --follow: exit with the job's exit code.", default=False, mcp=""),
     Arg("follow", BOOL, "Show the output as it comes, until the job ends; no answer follows. ^C leaves the job running, a second "
@@ -134,6 +137,11 @@ WAITING = (
     Arg("wait_poll_ms", MS, "Accepted, without effect: waiting is woken by events.", mcp="", cli="--wait-poll-ms",
         hidden=True),
 )  # fmt: skip
+
+# Of restart: what the call leaves open is as the job was started before.
+WAITING_AGAIN = tuple(
+    Arg(arg.name, arg.kind, arg.help, cli="", aliases=arg.aliases) if arg is _BACKGROUND else arg for arg in WAITING
+)
 
 # How long write, send-keys, submit and paste wait.
 TEXT_FIRST = "typed before the keys or Enter"

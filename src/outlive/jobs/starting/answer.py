@@ -30,7 +30,7 @@ class Asked(NamedTuple):
 
     yield_ms: int
     until: Sequence[object] = ()
-    background: bool = False
+    background: bool | None = False  # None: as the job was started before
     wait: bool = False
     follow: bool = False
     propagate: bool = False

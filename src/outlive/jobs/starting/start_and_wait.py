@@ -15,7 +15,7 @@ from outlive import limits, parts
 from outlive.answers import advice, sentences
 from outlive.answers.advice import Advice
 from outlive.answers.starting import Started
-from outlive.core.records import Definition
+from outlive.core.records import Awaits, Definition
 from outlive.errors import OutliveError, from_os
 from outlive.jobs import adoption, auditing, job_answer, lookup
 from outlive.jobs.context import Context
@@ -36,8 +36,8 @@ _LOOKS_S = (0.7, 2.0, 5.0)  # after the call, at what is in the foreground of a 
 class StartCall:
     """A call that starts a job, which its caller has planned."""
 
-    def __init__(self, asked: Asked) -> None:
-        self.began = time.monotonic()
+    def __init__(self, asked: Asked, *, began: float | None = None) -> None:
+        self.began = time.monotonic() if began is None else began
         if asked.until:
             from outlive.jobs.conditions.job_wait import Until  # late: 6 ms, and few starts name a condition
 
@@ -47,6 +47,12 @@ class StartCall:
         patience_ms = limits.BACKGROUND_LOOK_MS if asked.background and not asked.until else asked.yield_ms
         self.deadline = None if asked.wait else self.began + patience_ms / 1000
         self.asked = asked
+
+    @property
+    def awaits(self) -> Awaits | None:
+        """What a restart of the job is to wait for as well; None if this call names nothing."""
+        until, background = list(self.asked.until), bool(self.asked.background)
+        return Awaits(until=until, background=background) if until or background else None
 
     @property
     def is_due(self) -> bool:

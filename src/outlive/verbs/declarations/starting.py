@@ -55,7 +55,7 @@ RESTART = Verb(
             hidden="mcp",
         ),
         shared_args.HOST,
-        *shared_args.WAITING,
+        *shared_args.WAITING_AGAIN,
         *shared_args.SHOWN,
     ),
     right=EXEC,
