@@ -111,6 +111,30 @@ def test_the_login_shell_of_a_server_runs_no_program_that_a_job_wrote(
     assert not (place / "ran").exists()
 
 
+@pytest.mark.parametrize("folder", [".venv/bin", "bin"])
+def test_a_server_asks_no_login_shell_that_a_job_wrote(
+    raw_mcp: Callable[..., RawMcp], place: Path, planted: dict[str, str], folder: str
+) -> None:
+    shell = place / "work" / folder / "zsh"
+    shell.parent.mkdir(exist_ok=True)
+    shell.write_text(f"#!/bin/sh\necho shell >> {place}/ran\n")
+    shell.chmod(0o755)
+    server = raw_mcp(env={**planted, "SHELL": str(shell)})
+    server.request("tools/call", {"name": "exec", "arguments": {"command": "true"}})
+    assert not (place / "ran").exists()
+
+
+def test_the_profile_of_the_login_shell_imports_no_module_that_a_job_wrote(
+    raw_mcp: Callable[..., RawMcp], place: Path
+) -> None:
+    (place / "work" / "json.py").write_text(f"open({str(place / 'ran')!r}, 'w')")
+    (place / "home" / ".bash_profile").write_text("python3 -c 'import json'; pwd > ~/where\n")
+    server = raw_mcp(env={"SHELL": "/bin/bash"})
+    server.request("tools/call", {"name": "exec", "arguments": {"command": "true"}})
+    until((place / "home" / "where").exists, what="the end of the profile")
+    assert not (place / "ran").exists()
+
+
 def test_the_page_is_opened_by_no_browser_that_a_job_wrote(cli: Cli, place: Path, planted: dict[str, str]) -> None:
     with Ui(place / "ui.log"):
         for more in ({}, {"BROWSER": "./.venv/bin/firefox"}, {"BROWSER": "firefox"}):
