@@ -111,6 +111,30 @@ def test_the_login_shell_of_a_server_runs_no_program_that_a_job_wrote(
     assert not (place / "ran").exists()
 
 
+@pytest.mark.parametrize("folder", [".venv/bin", "bin"])
+def test_a_server_asks_no_login_shell_that_a_job_wrote(
+    raw_mcp: Callable[..., RawMcp], place: Path, planted: dict[str, str], folder: str
+) -> None:
+    shell = place / "work" / folder / "zsh"
+    shell.parent.mkdir(exist_ok=True)
+    shell.write_text(f"#!/bin/sh\necho shell >> {place}/ran\n")
+    shell.chmod(0o755)
+    server = raw_mcp(env={**planted, "SHELL": str(shell)})
+    server.request("tools/call", {"name": "exec", "arguments": {"command": "true"}})
+    assert not (place / "ran").exists()
+
+
+def test_the_profile_of_the_login_shell_imports_no_module_that_a_job_wrote(
+    raw_mcp: Callable[..., RawMcp], place: Path
+) -> None:
+    (place / "work" / "json.py").write_text(f"open({str(place / 'ran')!r}, 'w')")
+    (place / "home" / ".bash_profile").write_text("python3 -c 'import json'; pwd > ~/where\n")
+    server = raw_mcp(env={"SHELL": "/bin/bash"})
+    server.request("tools/call", {"name": "exec", "arguments": {"command": "true"}})
+    until((place / "home" / "where").exists, what="the end of the profile")
+    assert not (place / "ran").exists()
+
+
 def test_the_page_is_opened_by_no_browser_that_a_job_wrote(cli: Cli, place: Path, planted: dict[str, str]) -> None:
     with Ui(place / "ui.log"):
         for more in ({}, {"BROWSER": "./.venv/bin/firefox"}, {"BROWSER": "firefox"}):
@@ -130,3 +154,34 @@ def test_doctor_starts_no_server_that_the_file_of_a_project_names(cli: Cli, plac
     found = cli.ok("doctor")
     assert "of a project, in which jobs may write, not tried" in json.dumps(found)
     assert not (place / "ran").exists()
+
+
+def test_doctor_starts_no_server_of_a_user_that_a_job_may_have_written(cli: Cli, place: Path, work: Path) -> None:
+    """An entry of the user's own file may name what lies in a workspace, or in a project that once was one."""
+    project, mine, linked = place / "project", place / "mine", place / "linked"
+    (project / ".git").mkdir(parents=True)
+    for folder in (work, project, mine, linked):
+        folder.mkdir(exist_ok=True)
+    for folder in (work, project, mine):
+        (folder / "outlive").write_text(f"#!/bin/sh\ntouch {place}/ran\n")
+        (folder / "outlive").chmod(0o755)
+    (linked / "outlive").symlink_to(work / "outlive")
+    (work / "json.py").write_text(f"open({str(place / 'ran')!r}, 'w')")
+    file = place / "home" / ".cursor" / "mcp.json"
+    file.parent.mkdir()
+
+    def looked(words: list[str]) -> str:
+        file.write_text(json.dumps({"mcpServers": {"outlive": {"command": words[0], "args": [*words[1:], "mcp"]}}}))
+        return json.dumps(cli.ok("doctor"))
+
+    for words in (
+        [f"{work}/outlive"], [f"{project}/outlive"], [f"{linked}/outlive"], ["/bin/sh", f"{work}/outlive"],
+        ["/bin/sh", "-c", f"exec {project}/outlive", "outlive"], ["/bin/sh", "-c", "./outlive", "outlive"],
+        ["/usr/bin/env", "-C", str(project), "outlive"], ["/usr/bin/env", f"PATH={work}", "outlive"],
+    ):  # fmt: skip
+        assert "may have written" in looked(words), words
+        assert not (place / "ran").exists(), words
+    looked(["/usr/bin/env", "python3", "-c", "import json", "outlive"])
+    assert not (place / "ran").exists(), "no module of the directory that doctor is called in"
+    looked([f"{mine}/outlive"])
+    assert (place / "ran").exists(), "what no job can have written is tried"

@@ -11,6 +11,7 @@ import time
 from collections.abc import Mapping
 from contextlib import suppress
 
+from outlive.errors import OutliveError
 from outlive.mcp import introduction
 from outlive.system import fds, own_programs
 
@@ -20,6 +21,9 @@ _REAP_S = 0.5
 _LOOK_S = 0.005
 _MARK = "--outlive-path--"  # around PATH, since profiles print greetings
 _SCRIPT = f"printf '%s%s%s' {_MARK} \"$PATH\" {_MARK}"
+_ELSEWHERE = (
+    'cd / && unset OLDPWD && exec "$0" -lc "$1"'  # where no job writes: an interpreter takes modules from its directory
+)
 _MAX_BYTES = 262_144
 
 
@@ -38,7 +42,7 @@ class JobEnvironment:
         shell = _login_shell(self._env)
         started = None
         if shell is not None:
-            with suppress(OSError, ValueError):
+            with suppress(OSError, ValueError, OutliveError):
                 started = _started(shell, self._env)
         if started is None:
             return
@@ -104,22 +108,27 @@ def job_directory(env: Mapping[str, str]) -> str | None:
 
 
 def _login_shell(env: Mapping[str, str]) -> str | None:
-    shell = env.get("SHELL", "")
-    if not shell:
-        with suppress(KeyError):
-            shell = pwd.getpwuid(os.getuid()).pw_shell
-    usable = os.path.isabs(shell) and os.access(shell, os.X_OK)
-    return shell if usable and os.path.basename(shell) not in ("nologin", "false", "true") else None
+    """Return the user's shell, that of the system's list where no program that outlive runs may be what SHELL names."""
+    shells = [env.get("SHELL", "")]
+    with suppress(KeyError):
+        shells.append(pwd.getpwuid(os.getuid()).pw_shell)
+    usable = (
+        one for one in shells if os.path.isabs(one) and os.access(one, os.X_OK) and own_programs.is_safe(one, env)
+    )
+    shell = next(usable, None)
+    return None if shell is None or os.path.basename(shell) in ("nologin", "false", "true") else shell
 
 
 def _started(shell: str, env: Mapping[str, str]) -> tuple[int, int]:
     """Start the login shell in a session of its own, which keeps its profile off the client's terminal and lets
-    us kill the group. Return its pid, and the end of the pipe that it prints to. Errors: OSError, ValueError."""
+    us kill the group. Return its pid, and the end of the pipe that it prints to. Errors: OSError, ValueError,
+    launch_failed."""
+    system = own_programs.find("sh", env, os.defpath)
     printed, there = os.pipe()
     try:
         pid = os.posix_spawn(
-            shell,
-            [shell, "-lc", _SCRIPT],
+            system,
+            [system, "-c", _ELSEWHERE, shell, _SCRIPT],
             own_programs.environment(env),  # the programs that its profile calls
             file_actions=[
                 (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),

@@ -95,13 +95,13 @@ class _Wall:
             path = os.path.dirname(path)
         return False
 
-    def mentions(self, value: str, *, command: bool = False) -> bool:
+    def mentions(self, value: str, *, command: bool = False, safe: bool = False) -> bool:
         """Return whether a word of this text is a path that a job can write; of a `command` also a
-        relative one."""
+        relative one. With `safe`, whether it lies in any project."""
         for separator in _SEPARATORS:
             value = value.replace(separator, "\0")
         paths = [word if command else word[word.index("/") :] for word in value.split("\0") if "/" in word]
-        return not all(map(self.lets_through, paths))
+        return not all(map(self.is_safe if safe else self.lets_through, paths))
 
 
 def find(name: str, env: Mapping[str, str], folder: str | None = None) -> str:
@@ -140,6 +140,16 @@ def is_safe(path: str, env: Mapping[str, str]) -> bool:
         return False
     _seen_safe[path] = now
     return True
+
+
+def may_start(words: Sequence[str], env: Mapping[str, str], ours: Iterable[str]) -> bool:
+    """Return whether a command that some file holds may be started: its program is safe or lies in `ours`, the
+    directories of this installation, and no word of it is a path that a job can have written."""
+    wall, (program, *rest) = _Wall(env), words
+    is_ours = is_in(os.path.realpath(program), ours) and (
+        is_in(os.path.normpath(program), ours) or wall.lets_through(program)
+    )
+    return (is_ours or is_safe(program, env)) and not any(wall.mentions(word, command=True, safe=True) for word in rest)
 
 
 def _signature(path: str) -> list[tuple[int, int, int]]:

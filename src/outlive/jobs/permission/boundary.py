@@ -125,13 +125,25 @@ def require(caller: Principal, definition: Definition, doing: str) -> None:
     assert sandbox is not None
     same = modes.Granted(sandbox.mode, sandbox.network, sandbox.git)
     own = resolved(caller, same, needed=not is_apart(caller, definition))
-    foreign = [path for path in sandbox.roots if not visible_paths.is_in(path, own.roots)]
-    if foreign and sandbox.mode == "workspace-write":
-        raise OutliveError(
-            "denied",
-            f"the job may write {foreign[0]}, this caller may not",
-            hint="Run the command as a new job, or start outlive in that directory.",
-        )
+    _require_shown(sandbox, own, may_hide=doing != "write into")
+
+
+def _require_shown(sandbox: Sandbox, own: Sandbox, *, may_hide: bool) -> None:
+    """Refuse a stored job that is shown what this caller's own jobs are not, whatever its mode: its variables and its
+    input are the caller's. `may_hide`: what was hidden since can still be hidden from the job. Errors: denied."""
+    shown, of_own = visible_paths.visible(sandbox), visible_paths.visible(own)
+    more = [path for path in shown if not visible_paths.is_in(path, of_own) or visible_paths.is_in(path, own.hide)]
+    if not may_hide:
+        hidden = [path for path in own.hide if not visible_paths.is_in(path, sandbox.hide)]
+        more += [path for path in hidden if visible_paths.is_in(path, shown)]
+    if not more:
+        return
+    may = "write" if sandbox.mode == "workspace-write" and more[0] in sandbox.roots else "read"
+    raise OutliveError(
+        "denied",
+        f"the job may {may} {more[0]}, this caller may not",
+        hint="Run the command as a new job, or start outlive in that directory.",
+    )
 
 
 def is_apart(caller: Principal, definition: Definition) -> bool:

@@ -6,10 +6,12 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
+from outlive.core import quoted
 from outlive.errors import OutliveError
 from outlive.parts.clients.discover import survey
 from outlive.parts.clients.registry import CLIENTS, USER, start_of
 from outlive.parts.finding import Finding, Place, ok, warn
+from outlive.sandbox import bubblewrap
 from outlive.system import own_programs
 
 _REFUSED = ": config_error: "  # in what a server says that cannot read its configuration
@@ -47,9 +49,11 @@ def _try(place: Place, entries: list[dict[str, Any]]) -> None:
     if not tried:
         return
     starts = [start_of(CLIENTS[one["client"]], words, one["env"], place.env) for one, words in tried]
+    starts = [one._replace(env=tuple(sorted(own_programs.environment(dict(one.env)).items()))) for one in starts]
     from outlive.parts.clients import asking  # late: a second, the SDK's
 
-    answers = asking.tools(starts, place.cwd)
+    # Not where a client would: an interpreter takes modules from the directory that it is started in
+    answers = asking.tools(starts, "/")
     for (one, _), start in zip(tried, starts, strict=True):
         answer = answers[start]
         if isinstance(answer, str):
@@ -63,10 +67,14 @@ def _words(one: dict[str, Any], env: Mapping[str, str]) -> list[str] | None:
     without; None, and a problem in the entry, if it is not to be run."""
     name, *rest = one["command"]
     try:
-        return [name if os.path.isabs(name) else own_programs.find(name, env), *rest]
+        words = [name if os.path.isabs(name) else own_programs.find(name, env), *rest]
     except OutliveError as error:
         one["problem"] = f"{error.message}: `outlive install` writes the path"
         return None
+    if own_programs.may_start(words, env, bubblewrap.installed()):
+        return words
+    one["problem"] = f"a job in a sandbox may have written what {quoted.words(words)} runs, so it was not started"
+    return None
 
 
 def _answered(one: dict[str, Any]) -> str:
