@@ -110,6 +110,16 @@ ATTACKS = {
         "git init -q new; git init -q new/.git/inner; set_monitor -f new/.git/inner/.git/config; ln -s new/.git/inner link",
         "git -C link status",
     ),
+    "a repository below a directory whose name is .git in another case": (
+        "mkdir app",
+        "mkdir .GIT .Git; mv app .GIT/app; ln -s .GIT/app app; git init -q .GIT/app; set_monitor -f .GIT/app/.git/config; repo .Git/b; set_monitor -f .Git/b/.git/config",
+        "git -C app status; git -C .Git/b status",
+    ),
+    "a repository without .git in a harmless .git": (
+        "",
+        "git init -q new; mkdir new/.git/logs; git init -q --bare new/.git/logs/x; git config -f new/.git/logs/x/config core.bare false; git config -f new/.git/logs/x/config core.worktree $PWD; set_monitor -f new/.git/logs/x/config; ln -s new/.git/logs/x docs",
+        "cd docs; git status",
+    ),
     "directories of hooks": (
         "repo .; mkdir hooks; git config core.hooksPath hooks",
         "printf '#!/bin/sh\\ntouch '$PWNED'\\n' > hooks/pre-commit; chmod +x hooks/pre-commit",
