@@ -110,6 +110,16 @@ ATTACKS = {
         "git init -q new; git init -q new/.git/inner; set_monitor -f new/.git/inner/.git/config; ln -s new/.git/inner link",
         "git -C link status",
     ),
+    "a repository below a directory whose name is .git in another case": (
+        "mkdir app",
+        "mkdir .GIT .Git; mv app .GIT/app; ln -s .GIT/app app; git init -q .GIT/app; set_monitor -f .GIT/app/.git/config; repo .Git/b; set_monitor -f .Git/b/.git/config",
+        "git -C app status; git -C .Git/b status",
+    ),
+    "a repository without .git in a harmless .git": (
+        "",
+        "git init -q new; mkdir new/.git/logs; git init -q --bare new/.git/logs/x; git config -f new/.git/logs/x/config core.bare false; git config -f new/.git/logs/x/config core.worktree $PWD; set_monitor -f new/.git/logs/x/config; ln -s new/.git/logs/x docs",
+        "cd docs; git status",
+    ),
     "directories of hooks": (
         "repo .; mkdir hooks; git config core.hooksPath hooks",
         "printf '#!/bin/sh\\ntouch '$PWNED'\\n' > hooks/pre-commit; chmod +x hooks/pre-commit",
@@ -659,3 +669,59 @@ def test_nothing_that_a_job_left_leads_to_a_repository_in_the_cache_of_the_sandb
         ground.shell(f"cd new && ! git push -q {remote} HEAD", place)
     assert not pwned.exists()
     assert ground.outlive(*words[:3], "--wait", "ls ~/.cache/evil/hooks", cwd=place)["exit_code"] == 0  # and is kept
+
+
+@USERS
+def test_no_name_of_a_repository_keeps_a_later_report_back_or_reads_like_one(ground: Ground) -> None:
+    place = ground.directory("attacks")
+    ground.shell("echo {} > .mcp.json", place)
+    said = f"{place}/.mcp.json is new or changed, and editors or agents may run commands from it"
+    first = f'mkdir -p "x{said}"; git init -q "x{said}"; git -C "x{said}" config core.fsmonitor x'
+    late = "until test -e go; do sleep 0.05; done; echo {2} > .mcp.json; git init -q late; git -C late config core.fsmonitor x"
+    inside = ("run", "--wait", "--sandbox", "workspace-write")
+    answer = ground.outlive(*inside, f"{first}; ( {late} ) & exit 0", cwd=place)
+    assert f"'{place}/x{said}/.git'" in answer["message"], answer
+    (place / "go").touch()
+    wait.until((place / "late/.git.from-sandbox").exists, what="the second look")
+    job = str(answer["job_id"])
+    wait.until(lambda: len(reports(ground, job)) > 1, what="the second report")
+    assert [one["path"] for one in reports(ground, job)[1] if one["kind"] == "settings"] == [f"{place}/.mcp.json"]
+    assert len([one for one in reports(ground, job)[1] if one["path"].endswith("it/.git")]) == 0
+
+
+@USERS
+def test_repositories_do_not_push_settings_out_of_a_report(ground: Ground) -> None:
+    place = ground.directory("attacks")
+    ground.shell("echo {} > .mcp.json; echo {} > .envrc; git init -q .", place)
+    many = "for i in $(seq 60); do mkdir -p r/$i/.vscode; git init -q r/$i; git -C r/$i config core.fsmonitor x; done"
+    script = f"{many}; mkdir -p .vscode .idea .claude .zed .codex .cursor; echo 2 > .mcp.json; echo 2 > .envrc"
+    answer = ground.outlive("run", "--wait", "--sandbox", "workspace-write", script, cwd=place)
+    (found,) = reports(ground, str(answer["job_id"]))
+    names = ".envrc .mcp.json .claude .vscode .idea .zed .codex .cursor".split()
+    assert {f"{place}/{name}" for name in names} <= {one["path"] for one in found}
+    assert f"{place}/.mcp.json" in answer["message"] and f"{place}/.envrc" in answer["message"]
+    assert {kind: [one["kind"] for one in found].count(kind) for kind in ("settings", "repository")} == {
+        "settings": 50,
+        "repository": 50,
+    }
+    assert "and 28 in no list" in answer["message"], answer  # 68 settings, 60 repositories
+
+
+def reports(ground: Ground, job: str) -> list[list[dict[str, str]]]:
+    """Return what each look after a job has found."""
+    events = ground.outlive("events", job)["events"]
+    return [event["found"] for event in events if event["type"] == "workspace_changed"]
+
+
+@USERS
+def test_settings_that_are_links_are_followed_to_what_changed(ground: Ground) -> None:
+    place = ground.directory("attacks")
+    names = ".mcp.json .envrc .devcontainer.json opencode.json".split()
+    before = f"mkdir conf; for n in {' '.join(names)}; do echo {{}} > conf/x$n; ln -s conf/x$n $n; done"
+    ground.shell(f"{before}; ln -s x.envrc conf/other; ln -sf conf/other .envrc; ln -s conf/later .claude", place)
+    inside = ("run", "--wait", "--sandbox", "workspace-write")
+    assert "message" not in ground.outlive(*inside, "touch mine", cwd=place)
+    script = f"for n in {' '.join(names)}; do echo 2 > conf/x$n; done; mkdir conf/later"
+    answer = ground.outlive(*inside, script, cwd=place)
+    (found,) = reports(ground, str(answer["job_id"]))
+    assert {Path(one["path"]).name for one in found} == {*names, ".claude"}, found

@@ -8,13 +8,16 @@ directory, and no link is followed: processes of the job may still run, and chan
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import json
 import os
+import re
+import shlex
 import stat
 import time
 from collections.abc import Callable, Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from outlive.core.members import parse_json
 from outlive.core.quoted import quoted
@@ -28,6 +31,7 @@ from outlive.system.fds import DIRECTORY, Closing, names_in
 from outlive.system.paths import followed, opened
 
 NAME = "sandbox.json"  # in the directory of the job: what was there before
+_REPORTED = "sandbox.reported.json"  # beside it: kind, path and new path of what an earlier look reported
 _SUFFIX = ".from-sandbox"
 _PATH = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 # What is in a git directory that runs nothing. Of what git keeps while it works, a rebase has commands in it
@@ -35,21 +39,22 @@ _PLAIN = frozenset(
     "HEAD FETCH_HEAD ORIG_HEAD config description hooks info objects refs branches packed-refs logs shallow index "
     "COMMIT_EDITMSG MERGE_HEAD MERGE_MODE MERGE_MSG AUTO_MERGE gc.log".split()
 )
-_MOST = 50  # of what is reported
+_PLAIN_PATH = re.compile(r"[\w/.+@%=:-]+")  # one word
+_MOST = 50  # of each kind that is reported: none pushes another out
 _MOST_NAMED = 5  # of these in a message
 _DEEPEST = 50  # directories in each other in a git directory that may be harmless; git makes few
 _OPENING_S = 10.0  # directories that were shut, each of which may have another one in it, are opened for so long
-_SAYS = {
+_SAYS = {  # the most urgent first
+    "settings": "{path} is new or changed, and editors or agents may run commands from it",
     "armed": "{path} is a git repository that was made since the job started and that may run programs; it was not renamed: look at its config and hooks before you use git there",
-    "repository": "{path} is a git repository that was made while the job ran",
     "moved": "{path} is a git repository that was made while the job ran and that may run programs: it is now {moved_to}, which git does not know",
     "changed": "the config or the hooks of {path} changed while the job ran: look at them before you use git there",
     "hooks": "{path} was made since the job started, and git will run it or what is in it; it was not renamed: look at it before you use git there",
     "moved hooks": "{path} was made while the job ran, and git would run it or what is in it: it is now {moved_to}",
     "link": "{path} was a link into the cache of the sandbox, and is removed",
     "program": "{path} is new or changed, and settings of git name it: look at it before you use git there",
-    "settings": "{path} is new or changed, and editors or agents may run commands from it",
-    "unchecked": "{path} could not be searched for repositories",
+    "unchecked": "{path} could not be searched to its end for repositories: do not run git below it before you have looked at what is new there",
+    "repository": "{path} is a git repository that was made while the job ran",
 }
 
 
@@ -69,19 +74,34 @@ class Before(NamedTuple):
 
     def write(self, folder: int) -> None:
         """Write it into the directory of a job. Errors: OSError."""
-        fd = os.open(NAME, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600, dir_fd=folder)
-        with open(fd, "wb") as file:
-            file.write(json.dumps(self._asdict()).encode())
+        _write(NAME, folder, self._asdict())
 
     @classmethod
     def read(cls, folder: int) -> Before | None:
         """Return the record of a job, None if it has none that can be read."""
         try:
-            with open(os.open(NAME, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder), "rb") as file:
-                content = parse_json(file.read())
+            content = _read(NAME, folder)
             return cls(*(content[name] for name in cls._fields))
         except (OSError, ValueError, KeyError, TypeError):
             return None
+
+
+def _write(name: str, folder: int, content: object) -> None:
+    fd = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600, dir_fd=folder)
+    with open(fd, "wb") as file:
+        file.write(json.dumps(content).encode())
+
+
+def _read(name: str, folder: int) -> Any:
+    with open(os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder), "rb") as file:
+        return parse_json(file.read())
+
+
+def _reported(folder: int) -> list[list[str]]:
+    try:
+        return list(_read(_REPORTED, folder))
+    except (OSError, ValueError, TypeError):
+        return []
 
 
 def check(sandbox: Sandbox, before: Before | None, *, renames: bool = True) -> list[dict[str, str]]:
@@ -100,15 +120,16 @@ def check(sandbox: Sandbox, before: Before | None, *, renames: bool = True) -> l
                 findings += _Root(root, fd, sandbox, before, renames=renames).new()
         except Exception:  # noqa: BLE001 - nothing that a job leaves there may cost its outcome
             findings.append({"path": root, "kind": "unchecked"})
-    findings.sort(key=_urgency)
-    return findings[:_MOST]
+    # What is new in a repository of the job does not push out what is new at the top
+    return sorted(findings, key=lambda one: os.path.dirname(one["path"]) not in sandbox.roots)
 
 
-def _urgency(one: dict[str, str]) -> int:
-    """Return the place of a finding: what may run something is not pushed out of the list by what cannot."""
-    if one["kind"] == "repository" and "moved_to" not in one:
-        return len(_SAYS)
-    return list(_SAYS).index(one["kind"])
+def _bounded(findings: list[dict[str, str]], most: int) -> list[dict[str, str]]:
+    """Return up to `most` findings of each kind, the most urgent kind first."""
+    by_kind: dict[str, list[dict[str, str]]] = {kind: [] for kind in _SAYS}
+    for one in findings:
+        by_kind[_said_as(one)].append(one)
+    return [one for same in by_kind.values() for one in same[:most]]
 
 
 class _Root:
@@ -127,7 +148,9 @@ class _Root:
         there = self._searched()
         findings = [one for kind, path in there for one in self._new(kind, path)]
         tops = [self._path, *(path for kind, path in there if kind == "g")]
-        for top in dict.fromkeys(tops):
+        for top in sorted(
+            dict.fromkeys(tops), key=lambda top: os.path.join(top, ".git") not in self._before.repositories
+        ):
             findings += _settings(top, self._before)
         missing = (path for path in self._before.missing if is_in(path, [self._path]) and os.path.lexists(path))
         return [*findings, *map(self._without_hooks, missing)]
@@ -364,7 +387,7 @@ def _settings(top: str, before: Before) -> list[dict[str, str]]:
     there = (os.path.join(top, name) for name in visible_paths.SETTINGS)
     new = [path for path in there if path not in before.settings and os.path.lexists(path)]
     changed = [path for path, stamp in stamps(top) if before.files.get(path) != stamp]
-    return [{"path": path, "kind": "settings"} for path in dict.fromkeys([*new, *changed])]
+    return [{"path": path, "kind": "settings"} for path in dict.fromkeys([*changed, *new])]
 
 
 def looked_at(folder: int, sandbox: Sandbox, state: State, tell: Callable[..., None], *, renames: bool = True) -> State:
@@ -374,18 +397,38 @@ def looked_at(folder: int, sandbox: Sandbox, state: State, tell: Callable[..., N
         rename_cache(sandbox.cache)
     if sandbox.mode != "workspace-write" or sandbox.git == "write":
         return state
-    every = check(sandbox, Before.read(folder), renames=renames)
-    findings = [one for one in every if _sentence(one) not in (state.message or "")]
+    reported = _reported(folder)
+    every = [one for one in check(sandbox, Before.read(folder), renames=renames) if _known_as(one) not in reported]
+    findings = _bounded(every, _MOST)
     if not findings:
         return state
     tell("workspace_changed", found=findings)
-    sentences = [_sentence(one) for one in findings[:_MOST_NAMED]]
-    if len(findings) > _MOST_NAMED:
-        sentences.append(f"{len(findings) - _MOST_NAMED} more are in the events of the job")
+    with contextlib.suppress(OSError):  # without room they are reported twice
+        _write(_REPORTED, folder, [*reported, *map(_known_as, findings)])
+    named = _bounded(findings, _MOST_NAMED)
+    sentences = [*map(_sentence, named)]
+    if len(every) > len(named):
+        unlisted = len(every) - len(findings)
+        listed = f"{len(findings) - len(named)} more are in the events of the job"
+        sentences.append(f"{listed}, and {unlisted} in no list" if unlisted else listed)
     return State.replace(state, message=". ".join(filter(None, [state.message, *sentences])))
 
 
-def _sentence(finding: Mapping[str, str]) -> str:
-    shown_as = {name: quoted(value) for name, value in finding.items()}
+def _known_as(finding: Mapping[str, str]) -> list[str]:
+    return [finding["kind"], finding["path"], finding.get("moved_to", "")]
+
+
+def _said_as(finding: Mapping[str, str]) -> str:
+    """Return which sentence a finding gets."""
     moved = "moved hooks" if finding["kind"] == "hooks" else "moved"
-    return _SAYS[moved if "moved_to" in finding else finding["kind"]].format(**shown_as)
+    return moved if "moved_to" in finding else finding["kind"]
+
+
+def _sentence(finding: Mapping[str, str]) -> str:
+    return _SAYS[_said_as(finding)].format(**{name: _as_path(value) for name, value in finding.items()})
+
+
+def _as_path(path: str) -> str:
+    """Return a path in quotes if it has a blank or a mark in it: its words are no part of the sentence."""
+    shown = quoted(path)
+    return shown if shown != path or _PLAIN_PATH.fullmatch(path) else shlex.quote(path)

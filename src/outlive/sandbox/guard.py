@@ -325,9 +325,11 @@ def stamps(top: str) -> list[tuple[str, list[int]]]:
             there = os.lstat(path)
         except OSError:
             continue
-        if stat.S_ISDIR(there.st_mode):
+        if stat.S_ISLNK(there.st_mode):
+            files.append((path, [*_stamp(there), *_stamp_behind(path)]))
+        elif stat.S_ISDIR(there.st_mode):
             files += _behind_links(path, _DEEPEST)
-        elif name in visible_paths.SETTING_FILES or stat.S_ISLNK(there.st_mode):
+        elif name in visible_paths.SETTING_FILES:
             files.append((path, _stamp(there)))
     return files
 
@@ -341,6 +343,16 @@ def _behind_links(folder: str, deep: int, *, is_behind: bool = False) -> Iterato
                 yield from _behind_links(entry.path, deep - 1, is_behind=behind)
         elif behind and (stamp := stamp_of(entry.path)):
             yield entry.path, stamp
+
+
+def _stamp_behind(path: str) -> list[int]:
+    """Return what a change of what a link leads to changes. Of a directory, in which you write meanwhile, only which it
+    is: a job cannot write there."""
+    try:
+        status = os.stat(path)
+    except OSError:
+        return []
+    return [status.st_dev, status.st_ino] if stat.S_ISDIR(status.st_mode) else _stamp(status)
 
 
 def stamp_of(path: str) -> list[int]:

@@ -3,7 +3,7 @@
  *
  * argv: this program, the directories. On stdout stands, for each thing found, a letter, its path
  * and a NUL:
- *   g PATH   the directory PATH has an entry `.git`; what is in that is not searched
+ *   g PATH   the directory PATH has an entry `.git`, in some case; what is in `.git` itself is not searched
  *   b PATH   the directory PATH has `HEAD`, and `objects` or `commondir`, as a repository without `.git`
  *   u PATH   the directory PATH could not be read, or lies too deep
  *   l PATH   a link whose text has the word outlive in it
@@ -34,6 +34,11 @@ static int same(const char *one, const char *other) {
     while (*one && lower(*one) == lower(*other))
         one++, other++;
     return lower(*one) == lower(*other);
+}
+
+/* `.GIT` is searched: where case counts git does not know it, and what is in it is like any directory. */
+static int is_git(const char *name) {
+    return name[0] == '.' && name[1] == 'g' && name[2] == 'i' && name[3] == 't' && !name[4];
 }
 
 static int holds(const char *text, const char *word) {
@@ -109,7 +114,7 @@ static void search(long folder, long length, int depth) {
             objects |= same(name, "objects") || same(name, "commondir");
             if (entry->type == DT_LNK || entry->type == DT_UNKNOWN)
                 look_at_link(folder, name, length);
-            if ((entry->type != DT_DIR && entry->type != DT_UNKNOWN) || same(name, ".git"))
+            if ((entry->type != DT_DIR && entry->type != DT_UNKNOWN) || is_git(name))
                 continue;
             long inner = put(length, name), below = 0;
             if (inner)

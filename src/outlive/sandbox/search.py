@@ -36,9 +36,13 @@ def find(roots: Mapping[str, int]) -> list[tuple[str, str]]:
             f"{what} {' and '.join(roots)}: start outlive in a smaller directory, or give git=write, which "
             "leaves git unprotected while the job runs"
         )
-    entries = [(word[:1].decode(), _path(os.fsdecode(word[1:]), named)) for word in data.split(b"\0")[:-1]]
-    # Only where case is ignored is `head` HEAD
-    entries = [(kind, path) for kind, path in entries if kind != "b" or os.path.lexists(os.path.join(path, "HEAD"))]
+    found = [(word[:1].decode(), *_place(os.fsdecode(word[1:]), named)) for word in data.split(b"\0")[:-1]]
+    # Only where case is ignored is `head` HEAD. By the fd: a root may have a name that leads nowhere
+    entries = [
+        (kind, os.path.join(root, below) if below else root)
+        for kind, root, below in found
+        if kind != "b" or _is_there(os.path.join(below, "HEAD"), roots[root])
+    ]
     return sorted(entries, key=lambda one: one[1])  # an outer directory before what is in it
 
 
@@ -56,7 +60,17 @@ def _searched(names: list[str], roots: Iterable[int]) -> tuple[bytes, int]:
     return data, os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 
 
-def _path(word: str, named: Mapping[str, str]) -> str:
+def _place(word: str, named: Mapping[str, str]) -> tuple[str, str]:
+    """Return the root that a path of the program is below, and the rest of the path."""
     above, _, below = word.partition("/./")
-    root = named[f"{above.removesuffix('/.')}/."]
-    return os.path.join(root, below.rstrip("/")) if below else root
+    return named[f"{above.removesuffix('/.')}/."], below.rstrip("/")
+
+
+def _is_there(path: str, folder: int) -> bool:
+    try:
+        os.lstat(path, dir_fd=folder)
+    except FileNotFoundError:
+        return False
+    except OSError:  # it cannot be seen, and may be there
+        return True
+    return True
