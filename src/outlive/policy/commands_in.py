@@ -38,12 +38,14 @@ class Command(NamedTuple):
 
     `globs` are the places of words that stand for names of files. `unread` says why it is not known
     what the command runs; None if that is known. `moved`: an earlier command changed the directory.
+    `profiled`: its shell runs files first that may change PATH.
     """
 
     argv: list[str]
     globs: frozenset[int] = frozenset()
     unread: str | None = None
     moved: bool = False
+    profiled: bool = False
 
 
 def commands(words: list[str], shell: list[str] | None, path: str = os.defpath, *, whole: bool = True) -> list[Command]:
@@ -60,7 +62,8 @@ def commands(words: list[str], shell: list[str] | None, path: str = os.defpath, 
         foreign = f"`{shell[0]}` is no shell of the system"
         return [Command([*shell, text], unread=foreign), *(one._replace(unread=foreign) for one in found)]
     why = why if whole else _TOO_LONG
-    return [Command([text], unread=why)] if why else found
+    profiled = any("l" in flag for flag in shell[1:]) or os.path.basename(shell[0]).startswith("zsh")  # .zshenv
+    return [Command([text], unread=why)] if why else [one._replace(profiled=profiled) for one in found]
 
 
 def _split(text: str) -> tuple[list[Command], str | None]:
