@@ -13,6 +13,7 @@ from typing import NamedTuple
 from outlive import limits
 from outlive.core.shell import form, reader
 from outlive.policy import runners, system_shells
+from outlive.policy.harmless import use_of
 
 # How a shell is called to run a string
 _STRING_FLAGS = frozenset({"-c", "-l", "-lc", "-cl"})
@@ -21,7 +22,9 @@ _CHANGING = frozenset(
     ". source eval exec builtin command alias unalias export declare typeset readonly local set unset setopt unsetopt "
     "shopt enable disable hash trap let read mapfile readarray getopts complete compgen compopt compctl compadd "
     "compset bind fc wait emulate autoload functions unfunction noglob nocorrect float integer nameref print vared zmodload "
-    "zpty zle zstyle ztcp zcompile sched -".split()
+    "zpty zle zstyle ztcp zcompile sched private zformat zparseopts zregexparse getln bindkey compcall comparguments compdescribe "
+    "compfiles compgroups compquote comptags comptry compvalues history r zselect zsocket zsystem zstat strftime syserror sysread "
+    "syswrite sysopen sysseek pcre_compile pcre_match ztie zuntie zcurses zgdbmpath zprof clone cap getcap setcap zf_ln -".split()
 )
 # Bash evaluates the name of a variable that stands behind these: `test -v 'a[$(id)]'` runs id
 _EVALUATING = {"printf": ("-",), "test": ("-v", "-R"), "[": ("-v", "-R"), "jobs": ("-",)}  # `jobs -x` runs what follows
@@ -97,6 +100,7 @@ def _why_other(command: form.Command) -> str | None:
         return "a command has no name"
     if any(flag.startswith(_EVALUATING.get(word, ())) for flag in rest):
         return f"`{word}` evaluates the name of a variable"
-    if name in _COUNTING and any("[" in one and ("$" in one or "`" in one) for one in rest):
+    is_known = name not in _COUNTING and (name in runners.READERS or use_of(runners.plain(name)) is not None)
+    if not is_known and any("[" in one and ("$" in one or "`" in one) for one in rest):
         return f"`{word}` evaluates an expression"
     return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from outlive.policy import commands_in
+from outlive.policy import commands_in, runners
 from outlive.policy.rules import ALLOW, ASK, DECISIONS, Place, Rule, is_looked_up_later, is_safe
 
 DEFAULT = "default"
@@ -72,6 +72,15 @@ def _of(policy: Policy, command: commands_in.Command, place: Place) -> Decision:
         rule.matches(command._replace(profiled=False), place) for rule in policy.rules
     ):
         return by(policy.default, DEFAULT, _LOOKED_UP_LATER)
+    named = (
+        next(filter(None, (runners.named(command.argv, rule.barred) for rule in policy.rules)), None)
+        if restricts
+        else None
+    )
+    if command.unread is None and named and not unsafe:
+        return by(
+            ASK, DEFAULT, f"{_UNKNOWN}: `{command.argv[0]}` may run `{named}`, which its words name; {_NOT_BY_DEFAULT}"
+        )
     if command.unread is None and not (unsafe and restricts):
         return by(policy.default, DEFAULT, None)
     reason = f"{_UNKNOWN}: {command.unread or f'the call sets {unsafe}'}"

@@ -54,6 +54,8 @@ class Rule:
         self.git = _several(table.get("git", ()))
         self.unknown: bool = table.get("unknown", False)
         self.env = _several(table.get("env", ()))
+        programs = [[os.path.basename(one) for one in self.program]] if self.program else []
+        self.barred = [] if self.decision == ALLOW else self.prefix or programs  # words that a barred command has
         self.name = f"rule {number}" + (f" ({self._shown()})" if self._shown() else "")
 
     def _shown(self) -> str:
