@@ -92,6 +92,29 @@ def test_a_file_is_known_however_the_words_name_it(cli: Cli, work: Path, command
     assert cli.ok("wait", job)["reason"] == "denied"
 
 
+AWAY = [
+    ". ./x", "source ./x", 'eval "$(cat x)"', "cd below; cd deep; ./x", "cd below/deep && cd .. && ./x", "python3 -mbelow.module", "awk -fx y",
+    "sed -fx y", "~+/x", "./{x,y}", f"ls {' '.join(map(str, range(16)))}; cd below && ./x",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("command", AWAY)
+def test_a_file_is_known_that_is_sourced_attached_or_behind_several_directories(
+    cli: Cli, work: Path, command: str
+) -> None:
+    for name in ("below/deep", *map(str, range(16))):
+        (work / name).mkdir(parents=True)
+    changed = [work / "x", work / "below/x", work / "below/deep/x", work / "below/module.py"]
+    for path in changed:
+        written(path, "good")
+    job = asked(cli, "--shell-wrapper", "bash -c", command)
+    for path in changed:
+        written(path, "evil")
+    cli.ok("approve", job)
+    assert cli.ok("wait", job)["reason"] == "denied"
+    assert not [*work.rglob("evil")]
+
+
 @pytest.mark.parametrize(
     "words",
     [("sh new",), ("--", "./new"), ("./new",), ("sh ./new",), ("x",), ("--", "x"), ("make",), ("python3 -m a.new",)],

@@ -103,7 +103,8 @@ def test_the_everyday_use_of_such_a_program_is_known() -> None:
 
 def test_a_builtin_that_runs_what_is_in_its_words_is_unknown() -> None:
     rows: list[str] = ["jobs -x id", "compgen -C id", "compgen -F f", "complete -C id x", "[ 'a[$(id)]' -eq 1 ]", "printf %d 'a[`id`]'",
-     "exit 'a[$(id)]'", "zstyle -e x y id", "zpty x id"]  # fmt: skip
+     "exit 'a[$(id)]'", "zstyle -e x y id", "zpty x id", "private 'x[$(i\"\"d)]'", "zregexparse p m '' '{i\"\"d}'",
+     "zformat -f 'x[$(id)]' %a a:b", "zparseopts -a 'x[$(id)]' a", "getln 'x[`id`]'", "unknown_builtin 'x[${(e)y}]'"]  # fmt: skip
     for text in rows:
         (found,) = commands_in.commands([text], SH)
         assert found.unread

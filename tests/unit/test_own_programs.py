@@ -100,11 +100,19 @@ def test_a_program_comes_from_no_directory_that_a_job_can_write(place: Path, usu
 def test_a_home_is_no_workspace_and_a_toolchain_that_is_a_clone_no_project(place: Path) -> None:
     home = place / "home"
     own_programs.know([str(home), str(place), "/"])
-    (home / ".tools" / ".git").mkdir(parents=True)
+    for folder in (".pyenv", ".dotfiles", ".config/tools"):
+        (home / folder / ".git").mkdir(parents=True)
     (home / ".git").mkdir()
-    for folder in (".local/bin", ".tools/bin"):
+    for folder in (".local/bin", ".pyenv/bin"):
         path = program(home / folder / "ssh")
         assert own_programs.find("ssh", {"HOME": str(home), "PATH": str(path.parent)}) == str(path)
+    for folder in (".dotfiles/bin", ".config/tools"):  # jobs may have worked there
+        path = program(home / folder / "ssh")
+        with pytest.raises(OutliveError, match="passed over"):
+            own_programs.find("ssh", {"HOME": str(home), "PATH": str(path.parent)})
+    own_programs.know([str(home / ".pyenv")])
+    with pytest.raises(OutliveError, match="passed over"):
+        own_programs.find("ssh", {"HOME": str(home), "PATH": f"{home}/.pyenv/bin"})
 
 
 def test_the_configuration_names_a_program_which_no_job_may_write_either(place: Path, usual: Path) -> None:

@@ -150,6 +150,28 @@ def test_a_program_is_matched_by_the_path_that_would_run(tmp_path: Path) -> None
     assert decision(found, "cd /tmp; ./tool", cwd=str(tmp_path)) == "ask"
 
 
+def test_along_the_path_of_a_profile_no_program_is_allowed_and_each_of_its_name_denied(tmp_path: Path) -> None:
+    """`~/.profile` may put ~/bin first."""
+    allows = policy(tmp_path, default("deny", rule(program='"/usr/bin/id"', decision='"allow"')))
+    denies = policy(tmp_path, default("allow", rule(program='"/home/x/bin/i?"', decision='"deny"')))
+    place = Place("/", path="/usr/bin:/bin")
+
+    def decided(found: decide.Policy, command: str, *shell: str) -> decide.Decision:
+        return decide.strictest(decide.decided(found, [command], [*shell], place))
+
+    for shell in (["sh", "-lc"], ["bash", "-l", "-c"], ["dash", "-cl"], ["zsh", "-c"]):
+        if shell[0] == "zsh" and not Path("/usr/bin/zsh").exists():
+            continue
+        assert decided(allows, "id", *shell).decision == "deny", shell
+        assert "a profile first" in str(decided(allows, "id", *shell).reason)
+        assert decided(allows, "/usr/bin/id", *shell).decision == "allow", shell
+        assert decided(denies, "id", *shell).decision == "deny", shell
+        assert decided(denies, "ls", *shell).decision == "allow", shell
+    assert decided(allows, "id", "sh", "-c").decision == "allow"
+    assert decided(allows, "ls", "sh", "-lc").reason is None
+    assert decided(denies, "id", "sh", "-c").decision == "allow"
+
+
 def test_a_relative_program_behind_a_change_of_directory_could_be_any_program(tmp_path: Path) -> None:
     denies = policy(tmp_path, default("allow", rule(program='["/usr/bin/touch", "/bin/touch"]', decision='"deny"')))
     asks = policy(tmp_path, default("allow", rule(program='"/usr/bin/touch"', decision='"ask"')))

@@ -12,6 +12,28 @@ from outlive.policy.rules import Place
 
 # One command a line, quoted as for a shell
 MAY_RUN = r"""
+debconf touch x
+gpg-agent --homedir h --daemon touch x
+scriptlive -c 'touch x' -t t f
+prove --exec 'touch x' t
+prove -e 'touch x' t
+prove -P evil t
+openssl dgst -engine ./x.so f
+openssl dgst --engine ./x.so f
+openssl engine ./x.so
+openssl req -config evil.cnf
+openssl x509 -provider x -in f
+gpgtar --gpg ./x -c f
+curl --engine ./x.so u
+curl --eng ./x.so u
+curl -K evil u
+curl --config evil u
+nm --plugin ./x.so f
+nm --plug=./x.so f
+ar --plugin ./x.so t f
+sensible-editor f
+systemd-socket-activate -l 1 touch x
+uclampset -m 0 touch x
 podman ps --runtime=./touch
 podman container start --runtime=./touch x
 podman start --conmon ./touch x
@@ -658,6 +680,23 @@ helm template x --post-renderer touch
 """
 
 EVERYDAY = r"""
+curl -fsSL https://example.org/a.tgz -o a.tgz
+curl -X POST -H 'Content-Type: application/json' -d @body.json --retry 3 https://example.org
+curl -sSf --max-time 5 -w '%{http_code}' localhost:8000/health
+openssl x509 -in cert.pem -noout -text -enddate
+openssl s_client -connect example.org:443 -servername example.org
+openssl req -new -newkey rsa:2048 -nodes -keyout k.pem -out r.csr -subj /CN=x
+openssl rand -hex 16
+openssl dgst -sha256 f
+openssl genrsa -out key.pem 2048
+nm -D --defined-only libx.so
+ar rcs libx.a x.o
+ranlib libx.a
+prove -lrv t
+prove -j4 t/a.t
+cat touch
+grep -rn touch src
+grep '$(x[1]' f
 docker ps -a --format '{{.Names}}'
 docker rm -f x
 docker stop -t 5 x
@@ -1070,3 +1109,9 @@ def test_everyday_commands_stay_unasked_where_a_rule_denies(tmp_path: Path) -> N
     found = [decide.strictest(decide.decided(policy, words, None, place)) for words in commands(EVERYDAY)]
     assert [(one.command, one.reason) for one in found if one.decision != "allow"] == []
     assert len(found) > 300
+    # Of these nothing is known, and their words name what is denied
+    for words in commands(
+        "newtool touch x\nnewtool --hook='/usr/bin/touch x'\n./x --do 'a;touch'\nprivate 'x[$(touch x)]'"
+    ):
+        (one,) = decide.decided(policy, words, None, place)
+        assert (one.decision, "may run `touch`" in str(one.reason)) == ("ask", True), words

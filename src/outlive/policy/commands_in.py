@@ -13,6 +13,7 @@ from typing import NamedTuple
 from outlive import limits
 from outlive.core.shell import form, reader
 from outlive.policy import runners, system_shells
+from outlive.policy.harmless import use_of
 
 # How a shell is called to run a string
 _STRING_FLAGS = frozenset({"-c", "-l", "-lc", "-cl"})
@@ -21,7 +22,9 @@ _CHANGING = frozenset(
     ". source eval exec builtin command alias unalias export declare typeset readonly local set unset setopt unsetopt "
     "shopt enable disable hash trap let read mapfile readarray getopts complete compgen compopt compctl compadd "
     "compset bind fc wait emulate autoload functions unfunction noglob nocorrect float integer nameref print vared zmodload "
-    "zpty zle zstyle ztcp zcompile sched -".split()
+    "zpty zle zstyle ztcp zcompile sched private zformat zparseopts zregexparse getln bindkey compcall comparguments compdescribe "
+    "compfiles compgroups compquote comptags comptry compvalues history r zselect zsocket zsystem zstat strftime syserror sysread "
+    "syswrite sysopen sysseek pcre_compile pcre_match ztie zuntie zcurses zgdbmpath zprof clone cap getcap setcap zf_ln -".split()
 )
 # Bash evaluates the name of a variable that stands behind these: `test -v 'a[$(id)]'` runs id
 _EVALUATING = {"printf": ("-",), "test": ("-v", "-R"), "[": ("-v", "-R"), "jobs": ("-",)}  # `jobs -x` runs what follows
@@ -38,12 +41,14 @@ class Command(NamedTuple):
 
     `globs` are the places of words that stand for names of files. `unread` says why it is not known
     what the command runs; None if that is known. `moved`: an earlier command changed the directory.
+    `profiled`: its shell runs files first that may change PATH.
     """
 
     argv: list[str]
     globs: frozenset[int] = frozenset()
     unread: str | None = None
     moved: bool = False
+    profiled: bool = False
 
 
 def commands(words: list[str], shell: list[str] | None, path: str = os.defpath, *, whole: bool = True) -> list[Command]:
@@ -60,7 +65,8 @@ def commands(words: list[str], shell: list[str] | None, path: str = os.defpath, 
         foreign = f"`{shell[0]}` is no shell of the system"
         return [Command([*shell, text], unread=foreign), *(one._replace(unread=foreign) for one in found)]
     why = why if whole else _TOO_LONG
-    return [Command([text], unread=why)] if why else found
+    profiled = any("l" in flag for flag in shell[1:]) or os.path.basename(shell[0]).startswith("zsh")  # .zshenv
+    return [Command([text], unread=why)] if why else [one._replace(profiled=profiled) for one in found]
 
 
 def _split(text: str) -> tuple[list[Command], str | None]:
@@ -94,6 +100,7 @@ def _why_other(command: form.Command) -> str | None:
         return "a command has no name"
     if any(flag.startswith(_EVALUATING.get(word, ())) for flag in rest):
         return f"`{word}` evaluates the name of a variable"
-    if name in _COUNTING and any("[" in one and ("$" in one or "`" in one) for one in rest):
+    is_known = name not in _COUNTING and (name in runners.READERS or use_of(runners.plain(name)) is not None)
+    if not is_known and any("[" in one and ("$" in one or "`" in one) for one in rest):
         return f"`{word}` evaluates an expression"
     return None

@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from outlive.policy import commands_in
-from outlive.policy.rules import ALLOW, ASK, DECISIONS, Place, Rule, is_safe
+from outlive.policy import commands_in, runners
+from outlive.policy.rules import ALLOW, ASK, DECISIONS, Place, Rule, is_looked_up_later, is_safe
 
 DEFAULT = "default"
 _UNKNOWN = "it is not known what it runs"
 _CHANGED = "a job can change before the program is started, so no rule allows it by its program"
+_LOOKED_UP_LATER = (
+    "its shell runs a profile first, which may change PATH, so no rule allows it by its program: write its path, or take a "
+    'shell without a profile ([shell] unix = ["sh", "-c"])'
+)
 _NOT_BY_DEFAULT = 'a rule with unknown = true decides such commands, default = "allow" does not'
 
 
@@ -64,6 +68,19 @@ def _of(policy: Policy, command: commands_in.Command, place: Place) -> Decision:
     link = next(filter(None, (rule.link_before(command, place) for rule in policy.rules)), None)
     if link is not None:
         return by(ASK if restricts else policy.default, DEFAULT, f"{_UNKNOWN}: {link} is a link, which {_CHANGED}")
+    if is_looked_up_later(command) and any(
+        rule.matches(command._replace(profiled=False), place) for rule in policy.rules
+    ):
+        return by(policy.default, DEFAULT, _LOOKED_UP_LATER)
+    named = (
+        next(filter(None, (runners.named(command.argv, rule.barred) for rule in policy.rules)), None)
+        if restricts
+        else None
+    )
+    if command.unread is None and named and not unsafe:
+        return by(
+            ASK, DEFAULT, f"{_UNKNOWN}: `{command.argv[0]}` may run `{named}`, which its words name; {_NOT_BY_DEFAULT}"
+        )
     if command.unread is None and not (unsafe and restricts):
         return by(policy.default, DEFAULT, None)
     reason = f"{_UNKNOWN}: {command.unread or f'the call sets {unsafe}'}"

@@ -347,6 +347,27 @@ _ROWS = {
     "helm": "=list =ls =template =install =upgrade =uninstall =status =get =repo =lint =search =show =history =rollback =version =dependency -aihqn? -f? "
     "--namespace --values --set --install --create-namespace --wait --timeout --version --dry-run --atomic --all --output -o? --help",
     # Network and the machine
+    "curl": "-#0123468BGIJLMNORSZafgijklnpqsv -A: -b: -c: -C: -d: -D: -e: -E: -F: -H: -m: -o: -r: -T: -u: -U: -w: -x: -X: -y: -Y: -z: -t: --silent "
+    "--show-error --fail --fail-with-body --fail-early --location --location-trusted --include --head --output= --output-dir= --remote-name "
+    "--remote-name-all --remote-header-name --create-dirs --data= --data-raw= --data-binary= --data-urlencode= --data-ascii= --json= --form= "
+    "--form-string= --header= --request= --user= --user-agent= --cookie= --cookie-jar= --referer= --insecure --cacert= --capath= --cert= --key= "
+    "--compressed --get --url= --url-query= --upload-file= --max-time= --connect-timeout= --retry= --retry-delay= --retry-max-time= "
+    "--retry-all-errors --retry-connrefused --continue-at= --range= --limit-rate= --proxy= --noproxy= --resolve= --connect-to= --interface= "
+    "--unix-socket= --write-out= --dump-header= --verbose --trace= --trace-ascii= --trace-time --progress-bar --no-* --http1.0 --http1.1 --http2 "
+    "--http3 --tlsv1 --tlsv1.0 --tlsv1.1 --tlsv1.2 --tlsv1.3 --tls-max= --ciphers= --ipv4 --ipv6 --parallel --parallel-max= --max-redirs= "
+    "--max-filesize= --post301 --oauth2-bearer= --digest --basic --ntlm --negotiate --anyauth --version --help",
+    "openssl": ">",
+    "|".join(f"openssl {verb}" for verb in "asn1parse ca ciphers cms crl crl2pkcs7 dgst dhparam dsa dsaparam ec ecparam enc errstr genpkey "
+    "genrsa help info list md5 nseq ocsp passwd pkcs12 pkcs7 pkcs8 pkey pkeyparam pkeyutl prime rand rehash req rsa rsautl s_client "
+    "s_server s_time sess_id sha1 sha256 sha384 sha512 smime speed spkac storeutl ts verify version x509 aes-256-cbc base64".split()):
+    "words -[abdfghijklmnoqrstuvwxyzACDEIKPSVX0-9]* -cert= -certfile= -connect= -checkend= -checkhost= -check -clcerts -cacerts -cipher= "
+    "-ciphersuites= -CAfile= -CA= -CAkey= -CAcreateserial -CApath= -c -enddate -email -ext= -extensions= -extfile= -e -encrypt -export -passin= "
+    "-passout= -pass= -pubkey -pubin -pubout -port= -purpose -pkeyopt= -proxy= -prexit -purpose= -pbkdf2 -p -curves= -challenge",
+    "nm|gcc-nm": "-AaBCDegfnopPrsSuUvVW -t: -f: --demangle --dynamic --extern-only --no-* --numeric-sort --defined-only --undefined-only --size-sort "
+    "--line-numbers --debug-syms --format= --version --help",
+    "ar|gcc-ar|ranlib|gcc-ranlib": "-abcdDfhHimMNoOPqrsStTuUvVx --target= --thin --output= --version --help",
+    "prove": "-bcDfhHlmopqQrsTtvwW -j: -I: --verbose --lib --blib --color --count --directives --failures --comments --fork --ignore-exit --merge "
+    "--jobs= --shuffle --recurse --reverse --quiet --QUIET --parse --timer --trap --norc --version --help --man --dry --no-*",
     "wget": "-cqSNrmkpKLHnvdbhF46EVx -O: -P: -o: -a: -i: -t: -T: -U: -w: -l: -A: -R: -D: -Q: --output-document= --directory-prefix= --continue --quiet "
     "--timestamping --recursive --level= --no-* --mirror --convert-links --page-requisites --header= --user-agent= --timeout= --tries= --wait= "
     "--spider --method= --body-data= --post-data= --post-file= --user= --password= --server-response --progress= --show-progress --limit-rate= "
@@ -378,13 +399,6 @@ _ROWS = {
     "--fail-under= --fail-on= --recursive= --msg-template= --max-line-length= --version --help --output= --py-version=",
     "tox|nox": "=run =r =run-parallel =p =list =l -rqvphlR -e: -s: -f: --version --recreate --list --parallel --sessions= --reuse-existing-virtualenvs --notest",
 }  # fmt: skip
-
-# Modules that `python -m` runs as the program of this name, and that run nothing that a word names
-MODULES = frozenset(
-    "pytest pip venv http.server json.tool unittest compileall py_compile mypy pylint ruff black isort flake8 pyflakes build twine "
-    "ensurepip zipfile tarfile site sysconfig platform calendar mkdocs sphinx bandit vulture codespell_lib pre_commit uvicorn "
-    "alembic tox nox virtualenv this".split()
-)
 
 
 class Use:

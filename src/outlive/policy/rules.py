@@ -54,6 +54,8 @@ class Rule:
         self.git = _several(table.get("git", ()))
         self.unknown: bool = table.get("unknown", False)
         self.env = _several(table.get("env", ()))
+        programs = [[os.path.basename(one) for one in self.program]] if self.program else []
+        self.barred = [] if self.decision == ALLOW else self.prefix or programs  # words that a barred command has
         self.name = f"rule {number}" + (f" ({self._shown()})" if self._shown() else "")
 
     def _shown(self) -> str:
@@ -138,10 +140,21 @@ class Rule:
             return True
         if command.unread is not None and len(command.argv) == 1:
             return False
+        name = command.argv[0]
+        if is_looked_up_later(command):
+            if self.decision == ALLOW:
+                return False
+            if any(fnmatchcase(name, os.path.basename(pattern)) for pattern in self.program):
+                return True
         way = program_way(command, place)
         if way is None:  # it may be any program
             return self.decision != ALLOW
         return any(fnmatchcase(path, pattern) for path in way.paths for pattern in self.program)
+
+
+def is_looked_up_later(command: commands_in.Command) -> bool:
+    """Return whether a program is found along a PATH that is not known yet: a profile runs before."""
+    return command.profiled and os.sep not in command.argv[0]
 
 
 # They change how a program talks, not which one runs

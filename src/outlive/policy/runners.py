@@ -1,7 +1,8 @@
 """Which commands may run another program, that stands in their arguments, their input or a file.
 
 Three kinds: programs that always do, programs of harmless.py with any word that is not known to run
-nothing, and all others, which are taken to do what they are called for. The list is never complete:
+nothing, and all others, which are taken to do what they are called for, unless their words hold what a
+rule is about. The list is never complete:
 an allowed program can start any other. What may run another is unknown to the rules, so no `allow`
 rule for another program decides it.
 """
@@ -15,7 +16,7 @@ from typing import NamedTuple
 
 from outlive.core.quoted import cut
 from outlive.policy import scripts
-from outlive.policy.harmless import MODULES, Use, use_of
+from outlive.policy.harmless import Use, use_of
 
 _ALWAYS = frozenset(
     # Environment, rights, limits, scheduling
@@ -52,10 +53,32 @@ _ALWAYS = frozenset(
     "w3m elinks feh blender gimp soffice libreoffice chromium chromium-browser google-chrome electron "
     # Languages whose scripts mostly stand in a word
     "R julia ghc ghci guile swipl sbcl clisp racket erl elixir iex ocaml groovy scala jshell deno "
+    # Others that start what is in their words, or a program that an option names
+    "debconf dpkg-reconfigure gpg-agent gpg-connect-agent gpgconf gpgtar gpgsm scriptlive systemd-socket-activate uclampset run-one "
+    "run-this-one run-one-constantly run-one-until-success run-one-until-failure keep-one-running sensible-editor sensible-pager "
+    "sensible-browser editor pager see edit compose pdb ipdb perldoc perlbug cpan git-shell bashbug lto-dump "
     # Other shells, and boxes of programs
     "busybox toybox csh tcsh fish nu pwsh xonsh elvish rc es command outlive".split()
 )
+# Programs that run nothing, whatever their words are
+READERS = frozenset(
+    ": [ test true false echo printf pwd cat tac rev ls dir vdir tree cp mv rm rmdir mkdir ln touch unlink link stat file wc head tail tr "
+    "cut paste join comm uniq nl od xxd hexdump grep egrep fgrep zgrep zcat cmp diff md5sum sha1sum sha224sum sha256sum sha384sum "
+    "sha512sum b2sum cksum sum basename dirname realpath readlink pathchk date cal df du free uptime uname arch nproc hostname whoami "
+    "logname id groups users who w last ps pgrep pkill pidof kill killall sleep seq yes tee expr factor numfmt fold fmt expand unexpand "
+    "shuf tsort truncate dd sync chmod chown chgrp mktemp mkfifo mknod which whereis whence where type whatis apropos jq column look "
+    "lsof ss netstat ping dig host nslookup gzip gunzip bzip2 bunzip2 bzcat xz unxz xzcat zstd zstdcat unzip base64 base32 iconv "
+    "dos2unix unix2dos locale getent lscpu lsblk lsusb lspci lsmod dmesg tput clear stty tty cd pushd popd dirs".split()
+)
+
+# Modules that `python -m` runs as the program of this name, and that run nothing that a word names
+MODULES = frozenset(
+    "pytest pip venv http.server json.tool unittest compileall py_compile mypy pylint ruff black isort flake8 pyflakes build twine "
+    "ensurepip zipfile tarfile site sysconfig platform calendar mkdocs sphinx bandit vulture codespell_lib pre_commit uvicorn "
+    "alembic tox nox virtualenv this".split()
+)
 _SHOWN_CHARS = 60
+_WITHIN = re.compile(r"[^\w.+-]+")
 _TARGET = r"(?:[\w.]+-)+(?=(?:gcc|g\+\+|cc|c\+\+|clang|clang\+\+|gfortran|cpp|ld)(?:-[0-9.]+)?$)"  # of a compiler
 _VARIANT = r"(?:[-._]?[0-9].*|\.(?:basic|tiny|gtk|nox|athena|openbsd|traditional|static)|-(?:static|nox|sysv|tcp|multiarch|rs))$"
 _HARMLESS_VARIABLE = r"(V|VERBOSE|DEBUG|J|JOBS)=[0-9]*|(PREFIX|prefix|DESTDIR)=[\w./:@,+-]*"  # of make
@@ -92,6 +115,16 @@ def runs_another(argv: Sequence[str]) -> str | None:
     if word is None:
         return None
     return f"`{name}` may run another command" + (f" with `{cut(word, _SHOWN_CHARS)}`" if word else "")
+
+
+def named(argv: Sequence[str], prefix: Sequence[Sequence[str]]) -> str | None:
+    """Return a word of a command that a rule is about, where the program, which nothing is known of, may run it: the
+    words of its arguments, and those within a word, hold each of the rule's prefix. None if they do not."""
+    name = plain(os.path.basename(argv[0]))
+    if not prefix or name in READERS or use_of(name) is not None:
+        return None
+    within = {*_WITHIN.split("\0".join(argv[1:]))}
+    return next(iter(sorted(within.intersection(prefix[0]))), None) if all(map(within.intersection, prefix)) else None
 
 
 def places(argv: Sequence[str]) -> list[int]:

@@ -15,9 +15,11 @@ from outlive.system import mounts
 from outlive.system.paths import followed, is_in
 
 _CACHE = ".cache/outlive/sandbox"  # below a home: what tools write in sandboxes
-# At the top of a directory that is worked in: another call may have let jobs write there. A hidden
-# directory that is a clone is a toolchain (~/.pyenv)
+# At the top of a directory that is worked in: another call may have let jobs write there
 _CLONE, _ENVIRONMENT, _MODULES = ".git", "pyvenv.cfg", "node_modules"
+_TOOLCHAINS = frozenset(  # hidden clones that hold what a project would: whose programs those of outlive call (ProxyCommand)
+    ".pyenv .rbenv .nodenv .jenv .goenv .plenv .phpenv .luaenv .tfenv .rakubrew .nvm .asdf .fzf .linuxbrew .emsdk".split()
+)
 _LISTS = ("LD_PRELOAD", "LD_AUDIT", "PERL5LIB", "RUBYLIB")  # and what ends in PATH
 _ALSO_SEPARATE = {"LD_PRELOAD": " ", "LD_LIBRARY_PATH": ";"}  # ld.so(8)
 # They name a file whose code an interpreter or a shell runs first, or the place where it finds its own, or settings that
@@ -89,7 +91,7 @@ class _Wall:
         while not self._is_above(path):
             name = os.path.basename(path)
             is_one = name == _MODULES or os.path.lexists(f"{path}/{_ENVIRONMENT}")
-            is_one = is_one or (os.path.lexists(f"{path}/{_CLONE}") and not name.startswith("."))
+            is_one = is_one or (os.path.lexists(f"{path}/{_CLONE}") and name not in _TOOLCHAINS)
             if is_one and os.access(path, os.W_OK):  # not the site's, which jobs of this user cannot write
                 return True
             path = os.path.dirname(path)

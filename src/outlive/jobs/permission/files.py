@@ -22,6 +22,8 @@ from outlive.system import fds
 
 _BETWEEN_WORDS = re.compile(r"[\s;&|()<>{}\"'`$=]+")
 _SHELL_WORD = re.compile(r"""(?:[^\s;&|()<>"'`\\]|\\.|"(?:[^"\\]|\\.)*"|'[^']*')+""", re.DOTALL)
+_SOURCES = frozenset((".", "source", "eval"))  # a shell runs what they are given, or what their words print
+_BRACES = re.compile(r"\{([^{}]*)\}")
 _FIRST_WORD = re.compile(r"(?:^|[;&|(){}\n`!]|\b(?:then|do|else|exec|env|time|nohup)\s)\s*([^\s;&|()<>]+)")
 _VARIABLE = re.compile(r"\$(?:(\w+)|\{(\w+)\})")
 _READS_SCRIPTS = frozenset("script sed awk sql make cmake compiler".split())  # of harmless.py
@@ -39,7 +41,7 @@ _READ_BY = {  # what a program runs from the directory that it is started in
     "tox": ("tox.ini",),
 }
 _IS_PATH = re.compile(r"(?!-)(?!.*://)(?:.*/.*|[\w.-]+\.[A-Za-z]\w{0,4})", re.DOTALL)
-_MOST_PLACES = 16  # directories that the words name, from where a later word may name a file
+_MOST_PLACES = 64  # directories that the words name, from where a later word may name a file
 _MOST_WORDS = 10_000
 _MOST_LOOKED_FOR = 200  # words that may name a file which is not there, or which is found by part of its name
 _MOST_MATCHES = 100  # of a pattern
@@ -59,7 +61,9 @@ def stamps(
     words = [*dict.fromkeys(every)][:_MOST_WORDS]
     firsts = [word for text in command for word in _FIRST_WORD.findall(text)] if shell else command[:1]
     firsts = [*dict.fromkeys(firsts)][:_MOST_LOOKED_FOR]
-    reads = any(map(_is_interpreter, words)) or not all(map(form.is_shell, shell[:1]))
+    reads = (
+        any(map(_is_interpreter, words)) or not _SOURCES.isdisjoint(firsts) or not all(map(form.is_shell, shell[:1]))
+    )
     of_variables = [part for name in called if decides(name) for part in called[name].split(os.pathsep)]
     looked = _Looked(cwd, env.get("PATH") or os.defpath, words)
     files = [file for file in looked.there([*shell[:1], *words]) if reads or os.access(file, os.X_OK)]
@@ -102,8 +106,25 @@ def _words(command: Sequence[str], known: Mapping[str, str]) -> Iterator[str]:
         for quoted in _SHELL_WORD.findall(text):
             plain = re.sub(r"\\(.)|[\"']", r"\1", quoted, flags=re.DOTALL)
             plain = _VARIABLE.sub(lambda match: known.get(match[1] or match[2], match[0]), plain)
-            for word in (plain, plain.rpartition("=")[2]):
-                yield f"{known.get('HOME', '~')}{word[1:]}" if word.startswith("~/") else word
+            attached = plain[2:] if plain[:1] == "-" and plain[:2] != "--" else ""  # `-fp.awk`
+            for word in (plain, plain.rpartition("=")[2], attached):
+                home = known.get("PWD", ".") if word.startswith("~+/") else known.get("HOME", "~")
+                yield from _of_braces(f"{home}/{word.partition('/')[2]}" if word.startswith(("~/", "~+/")) else word)
+
+
+def _of_braces(word: str) -> list[str]:
+    """Return the words that a shell makes of one with braces, of more than a few none but itself."""
+    words = [word]
+    for _ in range(_DEEPEST):
+        if not any(map(_BRACES.search, words)) or len(words) > _MOST_MATCHES:
+            break
+        words = [
+            one[: found.start()] + part + one[found.end() :] if found else one
+            for one in words
+            for found in [_BRACES.search(one)]
+            for part in (found[1].split(",") if found else [""])
+        ]
+    return words
 
 
 class _Looked:
@@ -111,8 +132,13 @@ class _Looked:
 
     def __init__(self, cwd: str, path: str, words: Sequence[str]) -> None:
         self._cwd = cwd
-        below = [os.path.join(cwd, word) for word in words if os.path.isdir(os.path.join(cwd, word))]
-        self._places = [cwd, *below[:_MOST_PLACES]]
+        places = {cwd: None}
+        for _ in range(_DEEPEST):  # `cd a; cd b`
+            for place in [*places]:
+                if len(places) <= _MOST_PLACES:
+                    below = (os.path.normpath(os.path.join(place, word)) for word in words)
+                    places |= dict.fromkeys(filter(os.path.isdir, itertools.islice(below, _MOST_LOOKED_FOR)))
+        self._places = [*places][:_MOST_PLACES]
         self._programs = [os.path.join(cwd, place) for place in path.split(os.pathsep)]
 
     def _is_fixed(self, file: str) -> bool:
