@@ -38,3 +38,11 @@ def test_hooks_are_where_git_looks_for_them(tmp_path: Path) -> None:
 def test_a_section_whose_name_a_tab_ends_includes_too(tmp_path: Path) -> None:
     (tmp_path / "config").write_text('[includeIf\t"onbranch:x"]\n\tpath = more\n')
     assert gitconfig.Named([str(tmp_path / "config")], "/h").included == [str(tmp_path / "more")]
+
+
+def test_a_remote_for_which_git_runs_a_program_of_path_is_not_harmless() -> None:
+    for url in ("evil::x", "ext::sh -c x", "::x", "evil://x/y", "a+b://x"):
+        assert not gitconfig.is_harmless(f'[remote "origin"]\n\turl = {url}\n'), url
+        assert not gitconfig.is_harmless(f'[branch "main"]\n\tremote = {url}\n'), url
+    for url in ("https://[::1]/x", "ssh://git@host/x", "git@host:x/y", "/a/b", "../a", "file:///a"):
+        assert gitconfig.is_harmless(f'[remote "origin"]\n\turl = {url}\n'), url

@@ -331,6 +331,8 @@ def _is_harmless(folder: int, name: str) -> bool:
                 return False
             if ("config" in names and not _has_harmless_settings(git)) or ("hooks" in names and not _are_samples(git)):
                 return False
+            if "branches" in names and names_in(git, "branches"):  # remotes, of a kind that git has long replaced
+                return False
             return _has_files_alone(git) and all(one == ("b", "git") for one in search.find({"git": git}))
     except OSError:  # also for a file or a link
         return False

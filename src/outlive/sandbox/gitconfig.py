@@ -55,6 +55,8 @@ _DATA = {
     "safe": frozenset(("directory",)),
     "http": frozenset("sslcainfo sslcapath sslcert sslkey cookiefile".split()),
 }
+# A remote for which git runs a program `git-remote-…` of PATH
+_HELPER = re.compile(r"[\w+.-]*::|(?!(?:https?|ftps?|ssh|git|git\+ssh|ssh\+git|file)://)[\w+.-]+://", re.ASCII)
 _WORD = re.compile(r"[^\s\"'`;&|()<>=${}!]+")  # of a command for a shell
 
 # Variables of a caller that name files of settings, directories with programs or hooks, and commands
@@ -112,7 +114,7 @@ def _is_secret(name: str, value: str) -> bool:
 def is_harmless(text: str) -> bool:
     """Return whether settings of a repository name nothing that git would run or read elsewhere."""
     return _is_plain(text) and all(
-        key in _HARMLESS.get(section, ()) and "ext::" not in value and not value.startswith(("-", "!"))
+        key in _HARMLESS.get(section, ()) and not _HELPER.match(value) and not value.startswith(("-", "!"))
         for section, _, key, value in settings(text)
     )
 
