@@ -140,16 +140,20 @@ def live_states(store: Store) -> Iterator[State]:
 
 def starts_since_boot(store: Store) -> Iterator[int]:
     """Yield when the jobs of this root started, in clock ticks after boot, the oldest first, with those behind a wall: only
-    for what is true of this process, never to be shown."""
+    for what is true of this process, never to be shown. A job that killed its supervisor before that had written down
+    which process it is, started after the supervisor had said that it would."""
     for job_id in reversed(store.ids()):
         try:
             with JobDir.open(store, job_id) as job:
                 state = job.read_state()
         except (OSError, OutliveError):  # removed meanwhile, or damaged
             continue
-        known = None if state is None else state.identity
-        if known is not None and known.boot_id == process.boot_id() and known.start_time is not None:
-            yield known.start_time
+        if state is None or state.boot_id != process.boot_id():
+            continue
+        if state.identity is not None and state.identity.start_time is not None:
+            yield state.identity.start_time
+        elif state.started_ns is not None:  # at the earliest: this clock stands still while the machine sleeps
+            yield state.started_ns * os.sysconf("SC_CLK_TCK") // 1_000_000_000
 
 
 def definition(store: Store, job_id: str) -> Definition | None:
