@@ -23,7 +23,7 @@ from outlive.part import (
 )
 
 MATCHERS = "output.problem_matcher"
-_JOINING = "|;&\n"  # without one of these a string is one command
+JOINING = "|;&\n"  # without one of these a string is one command
 
 
 class Failures(Part):
@@ -45,7 +45,7 @@ class Failures(Part):
         text = " ".join(definition.command)
         # It may find its own words where it looks for processes (causes/own_words.py)
         looks = "pgrep" in text or "pkill" in text or ("grep" in text and "ps " in text)
-        joined = definition.shell is not None and any(sign in text for sign in _JOINING)
+        joined = definition.shell is not None and any(sign in text for sign in JOINING)
         ended = state.finished and (state.ended_badly or state.errno or joined or definition.sandbox is not None)
         silent = look.silent_ms is not None and look.silent_ms >= limits.SILENT_MS
         if not (looks or ended or silent):

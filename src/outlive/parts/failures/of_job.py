@@ -9,14 +9,12 @@ from outlive.answers.other_run import OtherRun
 from outlive.core.started import never_ran
 from outlive.jobs.diagnosis import sandboxed
 from outlive.part import Look, Said
-from outlive.parts.failures import exit_code, failure, silence
+from outlive.parts.failures import JOINING, exit_code, failure, silence
 from outlive.parts.failures.answers import Before
 from outlive.parts.failures.causes import own_words, taken_port
 from outlive.parts.failures.runs import changes, earlier_runs
 from outlive.store.output.merged import Output
 from outlive.system.waiting import checkpoint
-
-_JOINING = "|;&\n"  # without one of these a string is one command
 
 
 def said(look: Look) -> Said:
@@ -81,6 +79,6 @@ def _whose_code(look: Look, code: int) -> exit_code.Whose | None:
     definition = look.inspection.definition
     if definition.shell is None:
         return None
-    if code <= exit_code.SIGNALLED and not any(sign in definition.command[0] for sign in _JOINING):
+    if code <= exit_code.SIGNALLED and not any(sign in definition.command[0] for sign in JOINING):
         return None
     return exit_code.hint(look.ctx.caller, look.inspection, look.output)
