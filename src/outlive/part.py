@@ -87,9 +87,11 @@ class Part:
     # Section of the configuration with a table for each name → "module:function" that takes (name, table, its place in the
     # file) and returns the settings. Errors: config_error
     sections: Mapping[str, str] = {}
-    # "section.key" of an array of tables → "module:function" that takes (entry, this name) and returns what is kept of it.
-    # Errors: invalid_argument
+    # "section.key" of an array of tables → "module:function" that takes (entry, this name, its number from 1 on) and returns
+    # what is kept of it. Errors: config_error, invalid_argument
     tables: Mapping[str, str] = {}
+    # Section of the configuration → "module:GATE" (jobs/starting/gate.py) of what decides about the jobs of callers who have it
+    gates: Mapping[str, str] = {}
     # Kind of host → "module:ENGINE" (launch/engine.py)
     engines: Mapping[str, str] = {}
 
@@ -159,6 +161,10 @@ class Part:
     def beside_usage(self, answer: Mapping[str, object]) -> Iterable[Beside]:
         """Return what stands beside the figures in an answer that says what a job used."""
         return ()
+
+    # Type of an answer of one of its verbs → "module:function" that takes the answer and the Style (cli/text.py), and returns
+    # the text for a person
+    for_person: Mapping[str, str] = {}
 
     # --- read by `outlive doctor` ---
 

@@ -15,8 +15,7 @@ from typing import Any
 import pytest
 
 from outlive.jobs import lookup
-from outlive.jobs.permission import approval
-from outlive.store import approval as answers
+from outlive.parts.permission.approvals import asking, written
 from outlive.store.job_dir import Locks
 from outlive.store.root import Store
 from outlive.system import fault_points
@@ -86,7 +85,7 @@ def test_a_denial_is_answered_when_the_process_that_made_the_job_has_ended_it(
             locks = Locks(job_dir)  # held by the process that ends it
             let_go = threading.Timer(0.3, locks.close)
             let_go.start()
-            decided = approval.decide(ctx, job_dir, answers.DENIED, by="tests")
+            decided = asking.decide(ctx, job_dir, written.DENIED, by="tests")
             assert not let_go.is_alive()
             assert decided.state.state == "failed"
 
@@ -287,7 +286,7 @@ def test_git_in_a_sandbox_is_asked_about_where_the_policy_says_so(cli: Cli, conf
 
 def test_a_sandbox_is_shown_whole(cli: Cli, config: Path, work: Path, place: Path) -> None:
     from outlive.core.records import Definition, Sandbox
-    from outlive.jobs.permission import facts as rendered
+    from outlive.parts.permission.approvals import facts as rendered
 
     lists = {name: [f"the {name}"] for name, default in Sandbox.FIELDS.items() if default == []} | {"show": ["a b"]}
     texts = {name: name for name, default in Sandbox.FIELDS.items() if default != []}
@@ -365,7 +364,8 @@ def test_a_restart_is_asked_about_again(cli: Cli, config: Path, work: Path) -> N
 # A server that may wait for five answers, and gets to waiting only when the file `go` is there
 FEW = f"""
 import os, sys, time
-from outlive.jobs.permission import approval, commands
+from outlive.parts.permission import commands
+from outlive.parts.permission.approvals import asking
 commands.MOST_HELD, hold = 5, approval._hold
 def late(*given):
     while not os.path.exists("go"):

@@ -5,8 +5,9 @@ from __future__ import annotations
 import textwrap
 from itertools import product
 
-from outlive.core.records import Approval, Definition
-from outlive.mcp import elicitation
+from outlive.core.records import Definition
+from outlive.parts.permission import elicitation
+from outlive.parts.permission.approvals.asked import Approval, with_request
 
 END = "; touch evil"
 ROW = 70
@@ -14,7 +15,8 @@ ROW = 70
 
 def message(command: str) -> str:
     asked = Approval(rule="rule 1 (touch)")
-    form = elicitation.question(Definition(command=[command], shell=["bash", "-c"], cwd="/", approval=asked))
+    definition = Definition(command=[command], shell=["bash", "-c"], cwd="/")
+    form = elicitation.question(with_request(definition, asked))
     assert form is not None
     return form.message
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from outlive.policy import decide
-from outlive.policy.decide import Policy
-from outlive.policy.rules import Place, Rule
+from outlive.parts.permission.policy import decide
+from outlive.parts.permission.policy.decide import Policy
+from outlive.parts.permission.policy.rules import Place, Rule
 
 TRUE = "/usr/bin/true"
 

@@ -9,9 +9,9 @@ import pytest
 
 from outlive import config
 from outlive.errors import OutliveError
-from outlive.jobs.permission.commands import policy_of
-from outlive.policy import decide
-from outlive.policy.rules import Place
+from outlive.parts.permission.commands import policy_of
+from outlive.parts.permission.policy import decide
+from outlive.parts.permission.policy.rules import Place
 from support.pages import blocks
 
 SH = ["sh", "-c"]

@@ -83,9 +83,9 @@ KEYS: dict[str, dict[str, tuple[str, object]]] = {
         "automatic": ("boolean", True),
     },
     "policy": {
-        "default": ("string", None),
+        "default": ("allow|ask|deny", None),
         "ask_timeout": ("string", "1h"),
-        "rule": (TABLES, None),  # policy/rules.py, in the file alone
+        "rule": (TABLES, None),  # parts/permission/policy/rules.py, in the file alone
     },
     "programs": {},  # NAME = "/path" of a program that outlive runs itself (system/own_programs.py), in the file alone
     "hosts": {},  # [hosts.NAME]: parts/hosts/settings.py, in the file alone

@@ -7,17 +7,18 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from outlive import limits
+from outlive import limits, parts
 from outlive.config import KEYS, PATH, PATHS, STRINGS, Config
 from outlive.core.nearest import meant
 from outlive.core.records import LOCAL
 from outlive.core.units import byte_count, duration_ms
 from outlive.errors import OutliveError, misconfigured
-from outlive.policy.rules import DECISIONS
 
 
 def check_whole(config: Config, path: str) -> None:
     """Check what can be judged only when everything was read. Errors: config_error."""
+    if config.has("policy") and "policy" not in parts.gates():
+        raise not_there("policy")
     if config.has("policy") and not config.is_set("policy", "default"):
         raise misconfigured(
             f"{path}: [policy] has no default",
@@ -73,8 +74,6 @@ def checked(section: str, key: str, value: Any, where: str) -> object:
         raise misconfigured(f"{where}: {section}.{key} is at most {most}, not {value}")
     if (section, key) == ("serve", "workdir") and not os.path.isabs(value):
         raise misconfigured(f"{where}: serve.workdir is an absolute path, not {value!r}")
-    if (section, key) == ("policy", "default") and value not in DECISIONS:
-        raise misconfigured(f"{where}: policy.default is {', '.join(DECISIONS[:-1])} or {DECISIONS[-1]}, not {value!r}")
     if (section, key) in (("gc", "older_than"), ("policy", "ask_timeout")) and (key, value) != ("ask_timeout", "0"):
         _measured(partial(duration_ms, bare_unit=None), value, f"{section}.{key}", where)
     return value
@@ -85,6 +84,14 @@ def _measured(read: Callable[[str, str], int], text: str, name: str, where: str)
         return read(text, name)
     except OutliveError as error:
         raise misconfigured(f"{where}: {error.message}", error.hint) from error
+
+
+def not_there(section: str) -> OutliveError:
+    """Return the error about a section of a part that is not installed."""
+    return misconfigured(
+        f"[{section}]: the part of outlive that this section is for is not installed",
+        "Take it out, or install outlive whole.",
+    )
 
 
 def unknown(what: str, word: str, known: list[str], where: str) -> OutliveError:

@@ -9,14 +9,13 @@ import stat
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
 from pkgutil import resolve_name
-from typing import Any, cast
+from typing import cast
 
 from outlive import limits, parts
 from outlive.config import KEYS, PATHS, STRINGS, TABLES, Config
-from outlive.config.checks import check_whole, checked, unknown
+from outlive.config.checks import check_whole, checked, not_there, unknown
 from outlive.core.nearest import nearest
 from outlive.errors import OutliveError, misconfigured
-from outlive.policy import rules
 
 
 def load(env: Mapping[str, str], path: str, given: list[str], *, must_exist: bool) -> Config:
@@ -80,9 +79,6 @@ def values_in(text: bytes, path: str) -> dict[tuple[str, str], object]:
 def _value(section: str, key: str, value: object, path: str, written: str) -> object:
     """Return the value of a key as it is used. `path`, `written`: of the file, and its text. Errors: config_error."""
     where = _place(path, written, section, key)
-    if (section, key) == ("policy", "rule"):
-        places = _places("policy.rule", value, path, written, where)
-        return rules.parsed(cast("list[Any]", value), places.__getitem__)
     if key in KEYS.get(section, ()) and KEYS[section][key][0] == TABLES:
         return _tables(f"{section}.{key}", value, path, written, where)
     if section == "hosts":
@@ -104,10 +100,7 @@ def _by_part(section: str) -> Callable[[str, object, str], object]:
 def _loaded(name: str, places: Iterable[str | None]) -> Callable[..., object]:
     place = next(filter(None, places), None)
     if place is None:
-        raise misconfigured(
-            f"[{name}]: the part of outlive that this section is for is not installed",
-            "Take it out, or install outlive whole.",
-        )
+        raise not_there(name)
     check: Callable[..., object] = resolve_name(place)
     return check
 
@@ -115,11 +108,12 @@ def _loaded(name: str, places: Iterable[str | None]) -> Callable[..., object]:
 def _tables(name: str, value: object, path: str, written: str, where: str) -> tuple[object, ...]:
     """Return what is kept of an array of tables that a part knows. Errors: config_error."""
     check, kept = _loaded(name, (part.tables.get(name) for part in parts.every())), []
-    for place, entry in zip(_places(name, value, path, written, where), cast("list[object]", value), strict=True):
+    places = zip(_places(name, value, path, written, where), cast("list[object]", value), strict=True)
+    for number, (place, entry) in enumerate(places, 1):
         try:
-            kept.append(check(entry, name))
+            kept.append(check(entry, name, number))
         except OutliveError as error:
-            raise misconfigured(f"{place}: {name}: {error.message}", error.hint) from error
+            raise misconfigured(f"{place}: [[{name}]] number {number}: {error.message}", error.hint) from error
     return tuple(kept)
 
 

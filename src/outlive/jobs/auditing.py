@@ -9,7 +9,7 @@ from outlive import limits
 from outlive.core.records import AuditTarget, Definition
 from outlive.errors import OutliveError, from_os
 from outlive.jobs.context import Context
-from outlive.jobs.definition import Plan
+from outlive.jobs.starting.plan import Plan
 from outlive.store.audit import record
 
 
@@ -50,10 +50,8 @@ def note_start(ctx: Context, verb: str, plan: Plan) -> AuditTarget | None:
     if target is None:
         return None
     facts = _defined(plan.definition, {**ctx.env, **plan.overrides})
-    asked = plan.definition.approval  # another process may have decided that a person is asked
-    decision = ctx.decision.decision if ctx.decision is not None else "ask" if asked else None
-    rule = ctx.decision.rule if ctx.decision is not None else str(asked.rule) if asked else None
-    note(ctx, verb, plan.definition.job_id, **facts, decision=decision, rule=rule)
+    decided = {} if ctx.decision is None else ctx.decision._asdict()
+    note(ctx, verb, plan.definition.job_id, **facts, **decided)
     return target
 
 

@@ -25,7 +25,8 @@ from outlive.jobs.context import Context
 from outlive.jobs.control_client import ControlClient, ask
 from outlive.jobs.diagnosis import other_machine
 from outlive.jobs.interaction import keyboard, stdin
-from outlive.jobs.permission.person import person
+from outlive.jobs.starting import gate
+from outlive.parts.permission.approvals.person import person
 from outlive.render.emulator import RESET
 from outlive.render.for_terminals import ForTerminals
 from outlive.render.screen import render
@@ -59,8 +60,8 @@ def join(ctx: Context, named: str, *, read_only: bool) -> None:
     """Join this terminal to a job, until the person detaches or the job ends. Errors: as `main`."""
     with lookup.open_job(ctx, named) as job:
         inspection = adoption.inspect_and_adopt(ctx, job)
-        if inspection.definition.approval is not None:
-            from outlive.cli import ask  # late: 20 ms, and few jobs are asked about
+        if gate.is_held(inspection.definition):
+            from outlive.parts.permission.at_terminal import ask
 
             if ask.is_pending(job, inspection):
                 inspection = ask.about(ctx, job, read_only=read_only)

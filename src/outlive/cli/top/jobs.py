@@ -6,7 +6,7 @@ import time
 from itertools import islice
 from typing import Any
 
-from outlive.answers.permission import is_pending
+from outlive.answers.job import is_pending
 from outlive.core import quoted
 from outlive.jobs import adoption, lookup
 from outlive.jobs.context import Context

@@ -11,18 +11,19 @@ from typing import Any
 import urwid
 
 from outlive import limits
-from outlive.answers.permission import APPROVAL, Question
-from outlive.cli import ask, human, summary
+from outlive.cli import human, summary
 from outlive.cli.live import attach
-from outlive.cli.live.inbox import EMPTY, type_line
 from outlive.cli.text import Style, cut, line, table
 from outlive.cli.top.jobs import Jobs, asks
 from outlive.errors import OutliveError
 from outlive.jobs import adoption, lookup
 from outlive.jobs.context import Context
-from outlive.jobs.permission.person import require_person_here
+from outlive.parts.permission.answers import APPROVAL, Question
+from outlive.parts.permission.approvals.person import require_person_here
+from outlive.parts.permission.at_terminal import ask
+from outlive.parts.permission.at_terminal.inbox import EMPTY, type_line
+from outlive.parts.permission.verbs.inbox import question_of
 from outlive.verbs import spelling
-from outlive.verbs.inbox import question_of
 from outlive.verbs.kill import kill
 from outlive.verbs.log import log
 from outlive.verbs.screen import screen

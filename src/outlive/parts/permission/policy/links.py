@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 
-from outlive.policy.system_shells import is_kept
+from outlive.parts.permission.policy.system_shells import is_kept
 from outlive.system.paths import is_in
 
 # Jobs of root can change links here too, and the programs with them: elsewhere none of root's is taken to be fixed

@@ -9,17 +9,18 @@ import termios
 from typing import Any
 
 from outlive import limits
-from outlive.answers.permission import APPROVAL, Inbox, Question
-from outlive.cli import ask, human, stdio, summary
-from outlive.cli.live.questions import NOTHING, about
+from outlive.cli import human, stdio, summary
 from outlive.cli.main import ANSWERED, INTERRUPTED
 from outlive.cli.text import Style, line
 from outlive.errors import OutliveError
 from outlive.jobs import adoption, lookup
 from outlive.jobs.context import Context
-from outlive.jobs.permission.person import require_person_here
+from outlive.parts.permission.answers import APPROVAL, Inbox, Question
+from outlive.parts.permission.approvals.person import require_person_here
+from outlive.parts.permission.at_terminal import ask
+from outlive.parts.permission.at_terminal.questions import NOTHING, about
+from outlive.parts.permission.verbs.inbox import question_of
 from outlive.verbs import spelling
-from outlive.verbs.inbox import question_of
 from outlive.verbs.spec import GlobalOptions, Verb
 from outlive.verbs.submit import submit
 

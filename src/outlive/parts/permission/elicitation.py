@@ -3,7 +3,7 @@
 Protocols with a handshake carry a request of the server to the client; it stays open when the call
 has been answered. From 2026-07-28 on the result of the call is the question, and the client repeats
 the call with the answer; where the job is a task, the task carries the question. A person at a
-terminal is asked at the same time, and the first answer counts (jobs/permission/approval.py).
+terminal is asked at the same time, and the first answer counts (approvals/asking.py).
 """
 
 from __future__ import annotations
@@ -25,12 +25,10 @@ from outlive.core.records import EXEC, Definition
 from outlive.errors import OutliveError
 from outlive.jobs import lookup, ownership
 from outlive.jobs.context import Context
-from outlive.jobs.permission import approval as asking
-from outlive.jobs.permission import facts
-from outlive.jobs.permission.person import is_in_job
 from outlive.mcp.caller import Request
 from outlive.mcp.json_safe import encodable_text
-from outlive.store import approval
+from outlive.parts.permission.approvals import asking, facts, written
+from outlive.parts.permission.approvals.person import is_in_job
 from outlive.store.job_dir import JobDir
 
 KEY = "approval"  # of the question in a result or a task, and of its answer
@@ -134,7 +132,7 @@ def answer_of(result: object) -> tuple[str, bool, str | None] | None:
     decision = content.get("decision") if result.action == "accept" else _DENY
     if decision not in _CHOICES:
         return None
-    return approval.DENIED if decision == _DENY else approval.APPROVED, decision == _ALWAYS, reason_given
+    return written.DENIED if decision == _DENY else written.APPROVED, decision == _ALWAYS, reason_given
 
 
 def of_task(about: Context, definition: Definition, job: JobDir) -> dict[str, object]:
@@ -146,7 +144,7 @@ def of_task(about: Context, definition: Definition, job: JobDir) -> dict[str, ob
     if (
         definition.owner != about.caller.owner
         or not ownership.is_own(about, definition)
-        or approval.read(job) is not None
+        or written.read(job) is not None
     ):
         return {}
     form = question(definition)
@@ -169,6 +167,13 @@ def answer_to_task(response: object) -> tuple[str, bool, str | None] | None:
     return said
 
 
+def decided(ctx: Context, job_id: str, said: asking.Given) -> None:
+    """Take the answer of the client's user about a job, and wait until an approved one has started. Errors: job_not_found,
+    and those of `asking.go_on`."""
+    with lookup.open_by_id(ctx, job_id) as job:
+        asking.go_on(ctx, job, 0.0, given=said, by=by(ctx.caller.owner))
+
+
 async def ask(ctx: Request, call: Context, definition: Definition, form: types.ElicitRequestFormParams) -> None:
     """Show the form while the job waits, and write the user's answer down. A client that cannot be asked leaves the
     question to a person at a terminal."""
@@ -176,7 +181,7 @@ async def ask(ctx: Request, call: Context, definition: Definition, form: types.E
         job = lookup.open_known(call.caller, definition.job_id)
     except OutliveError:  # removed meanwhile
         return
-    with job, anyio.move_on_after(approval.seconds_left(definition)):
+    with job, anyio.move_on_after(written.seconds_left(definition)):
         async with anyio.create_task_group() as group:
             group.start_soon(_until_answered, job, group.cancel_scope)
             await _ask(ctx, call, form, job)
@@ -196,7 +201,7 @@ async def _ask(ctx: Request, call: Context, form: types.ElicitRequestFormParams,
 async def _until_answered(job: JobDir, scope: anyio.CancelScope) -> None:
     """Take the form back when another answer was first."""
     with suppress(OSError):  # removed between the two
-        while job.is_in_place() and approval.read(job) is None:
+        while job.is_in_place() and written.read(job) is None:
             await anyio.sleep(_LOOK_S)
     scope.cancel()
 

@@ -8,7 +8,6 @@ from itertools import islice
 from typing import Any
 
 from outlive import limits
-from outlive.answers.permission import Always, CheckedJobs, Forgotten, PolicyCheck, PolicyList, Rule
 from outlive.config import state_directory
 from outlive.core.env_files import check_env
 from outlive.core.records import GIT, SANDBOXES
@@ -17,11 +16,13 @@ from outlive.errors import argument, from_os, invalid
 from outlive.jobs import auditing, definition, lookup
 from outlive.jobs import command as command_module
 from outlive.jobs.context import Context
-from outlive.jobs.permission import boundary, commands
-from outlive.jobs.permission.person import person
-from outlive.policy import always, decide
-from outlive.policy.always import Approvals
-from outlive.policy.rules import ALLOW, ASK, DECISIONS, DENY, Place
+from outlive.jobs.permission import boundary
+from outlive.parts.permission import commands
+from outlive.parts.permission.answers import Always, CheckedJobs, Forgotten, PolicyCheck, PolicyList, Rule
+from outlive.parts.permission.approvals.person import person
+from outlive.parts.permission.policy import always, decide
+from outlive.parts.permission.policy.always import Approvals
+from outlive.parts.permission.policy.rules import ALLOW, ASK, DECISIONS, DENY, Place
 from outlive.system.waiting import checkpoint
 from outlive.verbs.spec import BOOL, ENV, PATH, STR, STRS, WORDS, Arg, Verb
 

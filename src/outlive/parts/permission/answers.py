@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from outlive.answers import DECISIONS, FIRST, LAST, TIME, Answer, Part, field, maybe, optional, part
 from outlive.answers.job import (
     COMMAND,
@@ -20,15 +18,9 @@ from outlive.answers.job import (
     Job,
 )
 from outlive.answers.shapes import Approval, Checked, Keyboard
-from outlive.core.members import object_of
 from outlive.core.records import REASONS
 
 APPROVAL, INPUT = "approval", "input"
-
-
-def is_pending(answer: Mapping[str, object]) -> bool:
-    """Return whether the job of an answer, or of an entry of a list, waits for approval."""
-    return answer.get("state") == "created" and object_of(answer, "approval").get("state") == "pending"
 
 
 class Question(Part):  # without a docstring, which would be the description of each entry

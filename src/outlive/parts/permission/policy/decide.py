@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from outlive.policy import commands_in, runners
-from outlive.policy.rules import ALLOW, ASK, DECISIONS, Place, Rule, is_looked_up_later, is_safe
+from outlive.parts.permission.policy import commands_in, runners
+from outlive.parts.permission.policy.rules import ALLOW, ASK, DECISIONS, Place, Rule, is_looked_up_later, is_safe
 
 DEFAULT = "default"
 _UNKNOWN = "it is not known what it runs"

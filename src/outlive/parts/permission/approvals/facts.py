@@ -15,8 +15,9 @@ from typing import NamedTuple
 from outlive import limits, parts
 from outlive.core import quoted
 from outlive.core.ids import sha256
-from outlive.core.records import Approval, Definition, Notification
-from outlive.store import approval
+from outlive.core.records import Definition, Notification
+from outlive.parts.permission.approvals import asked, written
+from outlive.parts.permission.approvals.asked import Approval
 from outlive.store.job_dir import JobDir
 
 _MASKED = "(masked: its value is shown nowhere)"
@@ -55,8 +56,8 @@ def shown(definition: Definition) -> list[dict[str, object]]:
 
 def of_approval(job: JobDir, definition: Definition) -> dict[str, object]:
     """Return what became of the approval of a job, and as long as it is pending the facts."""
-    answer = approval.shown(job, definition)
-    if answer["state"] == approval.PENDING:
+    answer = written.shown(job, definition)
+    if answer["state"] == written.PENDING:
         answer["facts"] = shown(definition)
     return answer
 
@@ -68,7 +69,8 @@ def text(definition: Definition) -> str:
 def fits_a_form(definition: Definition) -> bool:
     """Return whether a form can show all: the facts are short, and command and input are whole in
     them."""
-    given = None if definition.approval is None else definition.approval.input
+    about = asked.of(definition)
+    given = None if about is None else about.input
     return (
         definition.script is None and len(text(definition)) <= limits.FORM_CHARS and not (given and given.text is None)
     )
@@ -80,11 +82,11 @@ def digest(variables: Mapping[str, str]) -> str:
 
 
 def _pairs(definition: Definition) -> Iterator[tuple[str, str]]:
-    about = definition.approval or Approval()
+    about = asked.of(definition) or Approval()
     yield from _command(definition)
-    asked = about.command
-    if asked and asked != definition.command and " ".join(asked) not in " ".join(definition.command):
-        yield "Asked about", quoted.words(asked)
+    of_rule = about.command
+    if of_rule and of_rule != definition.command and " ".join(of_rule) not in " ".join(definition.command):
+        yield "Asked about", quoted.words(of_rule)
     yield "Directory", quoted.quoted(definition.cwd)
     yield "Host", quoted.quoted(definition.host or "this machine")
     yield from _sandbox(definition)

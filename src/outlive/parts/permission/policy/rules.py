@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from outlive.core.nearest import meant
 from outlive.core.records import GIT, SANDBOXES
 from outlive.errors import misconfigured
-from outlive.policy import commands_in, links, runners
+from outlive.parts.permission.policy import commands_in, links, runners
 from outlive.system.paths import followed, is_in
 
 ALLOW, ASK, DENY = DECISIONS = ("allow", "ask", "deny")  # the later, the stricter
@@ -211,32 +211,28 @@ def _several(given: Any) -> list[str]:
 # --- reading --------------------------------------------------------------------------------------
 
 
-def parsed(tables: list[Any], where: Callable[[int], str]) -> list[Rule]:
-    """Return the rules of `[[policy.rule]]`. `where(index)`: file and line of one. Errors: config_error."""
-    rules = []
-    for index, table in enumerate(tables):
-        place = f"{where(index)}: [[policy.rule]] number {index + 1}"
-        _check(table, place)
-        rule = Rule(index + 1, table)
-        _check_examples(rule, table, place)
-        rules.append(rule)
-    return rules
+def checked(table: Any, _name: str, number: int) -> Rule:
+    """Return the rule of an entry of `[[policy.rule]]`, the first of which has the number 1. Errors: config_error."""
+    _check(table)
+    rule = Rule(number, table)
+    _check_examples(rule, table)
+    return rule
 
 
-def _check(table: Any, place: str) -> None:
+def _check(table: Any) -> None:
     if not isinstance(table, dict):
-        raise misconfigured(f"{place}: a rule is a table", "Write [[policy.rule]], and its keys below.")
+        raise misconfigured("a rule is a table", "Write [[policy.rule]], and its keys below.")
     for key, value in table.items():
         if key not in _KEYS:
-            raise misconfigured(f"{place}: unknown key {key}", meant(key, [*_KEYS]))
+            raise misconfigured(f"unknown key {key}", meant(key, [*_KEYS]))
         kind, is_of_kind = _KINDS[key]
         if not is_of_kind(value):
-            raise misconfigured(f"{place}: {key} must be {kind}, not {value!r}")
+            raise misconfigured(f"{key} must be {kind}, not {value!r}")
     if table.get("decision") not in DECISIONS:
-        raise misconfigured(f"{place}: decision is allow, ask or deny", 'For example: decision = "ask".')
+        raise misconfigured("decision is allow, ask or deny", 'For example: decision = "ask".')
     if not any(table.get(key) for key in _CONDITIONS):
         raise misconfigured(
-            f"{place}: it names no command, so it would decide all of them",
+            "it names no command, so it would decide all of them",
             "Give it a prefix, program, directory, sandbox or git, or unknown = true; for all commands there is default.",
         )
 
@@ -281,12 +277,12 @@ _KINDS: dict[str, tuple[str, Callable[[object], bool]]] = {
 }
 
 
-def _check_examples(rule: Rule, table: Mapping[str, Any], place: str) -> None:
+def _check_examples(rule: Rule, table: Mapping[str, Any]) -> None:
     for key, wanted in (("match", True), ("not_match", False)):
         for example in table.get(key, ()):
             if rule.is_example(example) is not wanted:
                 does = "does not match" if wanted else "matches"
-                raise misconfigured(f"{place}: it {does} its example {example!r} of {key}", _why(example))
+                raise misconfigured(f"it {does} its example {example!r} of {key}", _why(example))
 
 
 def _why(example: str | list[str]) -> str | None:

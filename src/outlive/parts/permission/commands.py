@@ -16,18 +16,20 @@ from outlive import limits
 from outlive.config import Config, state_directory
 from outlive.core.ids import sha256
 from outlive.core.quoted import cut
-from outlive.core.records import Approval, Definition, GivenInput, Notification
+from outlive.core.records import Definition, Notification
 from outlive.core.units import duration_ms, timestamp
 from outlive.errors import OutliveError
 from outlive.jobs import auditing
-from outlive.jobs.context import Context, Principal
-from outlive.jobs.definition import Plan
-from outlive.jobs.permission import boundary, files
-from outlive.jobs.permission.facts import decides, digest
-from outlive.jobs.permission.person import namespaces
-from outlive.policy import always, decide
-from outlive.policy.decide import Decision, Policy
-from outlive.policy.rules import ASK, DENY, Place
+from outlive.jobs.context import Context, Decided, Principal
+from outlive.jobs.permission import boundary
+from outlive.jobs.starting.plan import Plan
+from outlive.parts.permission.approvals import asked, files
+from outlive.parts.permission.approvals.asked import Approval, GivenInput
+from outlive.parts.permission.approvals.facts import decides, digest
+from outlive.parts.permission.approvals.person import namespaces
+from outlive.parts.permission.policy import always, decide
+from outlive.parts.permission.policy.decide import Decision, Policy
+from outlive.parts.permission.policy.rules import ASK, DENY, Place
 from outlive.system import paths
 
 MOST_HELD = 100  # jobs for whose approval one server waits: each takes open files
@@ -67,7 +69,7 @@ def require(ctx: Context, plan: Plan, *, ask: bool) -> None:
         if ask:
             plan.definition = _bound(ctx.caller, plan.definition)
         decision = strictest_of(ctx.caller, policy, plan.definition, plan.overrides)
-        ctx.decision = decision
+        ctx.decision = Decided(decision.decision, decision.rule)
         _unless_denied(policy, [decision])
     except OutliveError:
         auditing.note_start(ctx, "denied", plan)
@@ -80,7 +82,7 @@ def require(ctx: Context, plan: Plan, *, ask: bool) -> None:
         _take_room(plan)
         request = _asked(decision, key, policy.ask_timeout_ms, plan, _files(ctx.caller, plan))
         auditing.note_start(ctx, "ask", plan)
-        plan.definition = Definition.replace(plan.definition, approval=request)
+        plan.definition = asked.with_request(plan.definition, request)
 
 
 def _bound(caller: Principal, definition: Definition) -> Definition:

@@ -14,9 +14,9 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from outlive.core.shell import form
-from outlive.jobs.permission.facts import decides
-from outlive.policy import links, runners
-from outlive.policy.harmless import use_of
+from outlive.parts.permission.approvals.facts import decides
+from outlive.parts.permission.policy import links, runners
+from outlive.parts.permission.policy.harmless import use_of
 from outlive.sandbox.guard import stamp_of
 from outlive.system import fds
 

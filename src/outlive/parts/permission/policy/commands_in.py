@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 from outlive import limits
 from outlive.core.shell import form, reader
-from outlive.policy import runners, system_shells
-from outlive.policy.harmless import use_of
+from outlive.parts.permission.policy import runners, system_shells
+from outlive.parts.permission.policy.harmless import use_of
 
 # How a shell is called to run a string
 _STRING_FLAGS = frozenset({"-c", "-l", "-lc", "-cl"})

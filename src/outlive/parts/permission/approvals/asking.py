@@ -1,7 +1,7 @@
 """Wait for a person's approval of a job, take the answer, or withdraw the job.
 
 A pending job is `created`. Its directory holds what is asked, and later the answer
-(store/approval.py), so that nothing is lost if the client, the server or the machine goes. What the
+(written.py), so that nothing is lost if the client, the server or the machine goes. What the
 answer leads to is in pending.py. Imported only for jobs that have an approval.
 """
 
@@ -19,11 +19,10 @@ from outlive.core.units import timestamp
 from outlive.errors import OutliveError, from_os
 from outlive.jobs import adoption, auditing, lookup, ownership
 from outlive.jobs.context import Context
-from outlive.jobs.definition import Plan
-from outlive.jobs.permission import pending
-from outlive.jobs.permission.person import require_person
-from outlive.policy import always
-from outlive.store import approval
+from outlive.jobs.starting.plan import Plan
+from outlive.parts.permission.approvals import asked, pending, written
+from outlive.parts.permission.approvals.person import require_person
+from outlive.parts.permission.policy import always
 from outlive.store.inspection.inspect import Inspection
 from outlive.store.job_dir import JobDir
 from outlive.system import fault_points
@@ -40,7 +39,7 @@ _CHECK_S = 0.05  # between two looks at a job that another process is about to s
 
 def ask(ctx: Context, plan: Plan, job: JobDir, holder: int, deadline: float | None) -> socket.socket | None:
     """Wait for the approval of a job until `deadline` (time.monotonic seconds), and start the job if
-    it is approved. Closes `holder`, as `store.approval.hold` returned it.
+    it is approved. Closes `holder`, as `written.hold` returned it.
 
     Return the socket on which its supervisor reports; None if the job was not started here. Errors:
     as `pending.start`.
@@ -51,7 +50,7 @@ def ask(ctx: Context, plan: Plan, job: JobDir, holder: int, deadline: float | No
             ctx.later(partial(_hold, ctx, plan, mine, holder))
             holder = -1
         given = _answer(job, deadline)
-        if given is None or given.state != approval.APPROVED or holder < 0:
+        if given is None or given.state != written.APPROVED or holder < 0:
             return None
         return pending.start(ctx, job, plan)
     finally:
@@ -64,7 +63,7 @@ def _hold(ctx: Context, plan: Plan, job: JobDir, holder: int) -> None:
     """Start a job when it is approved, however long that takes."""
     try:
         given = _answer(job, None)
-        if given is not None and given.state == approval.APPROVED:
+        if given is not None and given.state == written.APPROVED:
             pending.start_unheard(ctx, job, plan)
         elif job.is_in_place():
             pending.settle(ctx, job)
@@ -74,37 +73,37 @@ def _hold(ctx: Context, plan: Plan, job: JobDir, holder: int) -> None:
         os.close(holder)
 
 
-def _answer(job: JobDir, deadline: float | None) -> approval.Decision | None:
+def _answer(job: JobDir, deadline: float | None) -> written.Decision | None:
     """Wait for the answer. Return None if the job was removed or `deadline` (time.monotonic
     seconds) has passed."""
     looks = Looks()
     definition = job.read_meta()
     while job.is_in_place():
-        given = approval.read_or_expire(job, definition)
+        given = written.read_or_expire(job, definition)
         if given is not None:
             return given
         now = time.monotonic()
         if deadline is not None and now >= deadline:
             return None
-        until = min(now + approval.seconds_left(definition), looks.next())
+        until = min(now + written.seconds_left(definition), looks.next())
         pause((), until if deadline is None else min(until, deadline))
     return None
 
 
-def go_on(ctx: Context, job: JobDir, given: Given | None, by: str, deadline: float | None) -> None:
+def go_on(ctx: Context, job: JobDir, deadline: float | None, *, given: Given | None, by: str) -> None:
     """Take the answer of the client's user, if there is one and there was none before, and wait until an approved job has
     started, or until `deadline`. Errors: those of `take` and `pending.start`, and invalid_state unless the caller made the
     job, and its approval was asked for."""
     inspection = adoption.inspect_and_adopt(ctx, job)
     definition = inspection.definition
     is_own = definition.owner == ctx.caller.owner and ownership.is_own(ctx, definition)
-    if definition.approval is None or not is_own:
+    if asked.of(definition) is None or not is_own:
         raise OutliveError("invalid_state", f"job {short_id(job.job_id)} waits for no approval")
     ctx.job_id = job.job_id
-    if given is not None and approval.read(job) is None:
+    if given is not None and written.read(job) is None:
         take(ctx, job, *given, by=by)
     answer = _answer(job, deadline)
-    if answer is not None and answer.state == approval.APPROVED:
+    if answer is not None and answer.state == written.APPROVED:
         _have_started(ctx, job)
 
 
@@ -119,19 +118,20 @@ def take(ctx: Context, job: JobDir, state: str, always: bool, reason: str | None
         remember(job.read_meta(), by)
 
 
-def _write(ctx: Context, job: JobDir, state: str, by: str, reason: str | None) -> tuple[approval.Decision, bool]:
-    """Record that a person answers, and write the answer down as `store.approval.answer` does. Errors: io_error."""
-    auditing.note(ctx, "approve" if state == approval.APPROVED else "deny", job.job_id, by=by, message=reason)
+def _write(ctx: Context, job: JobDir, state: str, by: str, reason: str | None) -> tuple[written.Decision, bool]:
+    """Record that a person answers, and write the answer down as `written.answer` does. Errors: io_error."""
+    auditing.note(ctx, "approve" if state == written.APPROVED else "deny", job.job_id, by=by, message=reason)
     try:
-        return approval.answer(job, state, by=by, reason=reason)
+        return written.answer(job, state, by=by, reason=reason)
     except OSError as error:
-        raise from_os(f"writing {job.path}/{approval.FILE}", error, on="store") from error
+        raise from_os(f"writing {job.path}/{written.FILE}", error, on="store") from error
 
 
 def remember(definition: Definition, by: str) -> None:
     """Approve the same command, with everything that decides what it does, from now on. Errors: io_error."""
     directory = state_directory(os.environ)
-    key = None if definition.approval is None else definition.approval.key
+    about = asked.of(definition)
+    key = None if about is None else about.key
     if key is None:
         message = f"it was approved once, not always: no secret could be kept in {always.secret_path(directory)}"
         raise OutliveError("io_error", message, hint="Make it a file of yours with mode 0600, or delete it.")
@@ -148,7 +148,7 @@ def withdraw(ctx: Context, job: JobDir) -> Inspection:
     """Withdraw a pending job. If it was approved at the same moment, wait until it has started and
     return that. Errors: invalid_state, io_error."""
     try:
-        given, _ = approval.answer(job, approval.WITHDRAWN, by=ownership.actor(ctx.caller, job.read_meta()))
+        given, _ = written.answer(job, written.WITHDRAWN, by=ownership.actor(ctx.caller, job.read_meta()))
     except OSError as error:
         raise from_os(f"withdrawing job {job.job_id}", error, on="store") from error
     inspection = _settled(ctx, job)
@@ -179,7 +179,7 @@ def decide(ctx: Context, job: JobDir, state: str, *, by: str, reason: str | None
     inspection = adoption.inspect_and_adopt(ctx, job)
     require_person(ctx.store, inspection.definition)
     _require_pending(inspection, job)
-    if state == approval.APPROVED and pending.needs_asker(inspection.definition) and not approval.is_held(job):
+    if state == written.APPROVED and pending.needs_asker(inspection.definition) and not written.is_held(job):
         raise OutliveError(
             "invalid_state", f"it cannot start: {pending.FORGOTTEN}", hint="Deny it, and have it run again."
         )
@@ -187,17 +187,17 @@ def decide(ctx: Context, job: JobDir, state: str, *, by: str, reason: str | None
     if not first:
         raise _answered(job, given)
     fault_points.at("approve_written")
-    if state == approval.APPROVED:
+    if state == written.APPROVED:
         _have_started(ctx, job)
         return adoption.inspect_and_adopt(ctx, job)  # on another host it may still be `created`
     return _settled(ctx, job)
 
 
 def _require_pending(inspection: Inspection, job: JobDir) -> None:
-    given = approval.read(job) if inspection.definition.approval is not None else None
+    given = written.read(job) if asked.of(inspection.definition) is not None else None
     if given is not None:
         raise _answered(job, given)
-    if inspection.definition.approval is None or inspection.state.state != "created":
+    if asked.of(inspection.definition) is None or inspection.state.state != "created":
         raise OutliveError(
             "invalid_state",
             f"job {short_id(job.job_id)} waits for no approval",
@@ -205,7 +205,7 @@ def _require_pending(inspection: Inspection, job: JobDir) -> None:
         )
 
 
-def _answered(job: JobDir, given: approval.Decision) -> OutliveError:
+def _answered(job: JobDir, given: written.Decision) -> OutliveError:
     by = f" by {given.by}" if given.by else ""
     message = f"job {short_id(job.job_id)} was {given.state} already{by}"
     return OutliveError("invalid_state", message, hint="The first answer counts.")
@@ -215,7 +215,7 @@ def _have_started(ctx: Context, job: JobDir) -> None:
     """Wait until the process that made the job has started it; if that is gone or does not act,
     start it here. Errors: as `start`."""
     until = time.monotonic() + HOLDER_S
-    while approval.is_held(job) and time.monotonic() < until:
+    while written.is_held(job) and time.monotonic() < until:
         state = job.read_state()
         if state is None or state.state != "created":
             return

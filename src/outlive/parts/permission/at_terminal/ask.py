@@ -10,12 +10,11 @@ from outlive.core.ids import short_id
 from outlive.errors import OutliveError
 from outlive.jobs import adoption, lookup
 from outlive.jobs.context import Context
-from outlive.jobs.permission import approval, facts
-from outlive.jobs.permission.person import person, require_person_here
-from outlive.store import approval as answers
+from outlive.parts.permission.approvals import asked, asking, facts, written
+from outlive.parts.permission.approvals.person import person, require_person_here
+from outlive.parts.permission.verbs.approve import NO_TITLES
 from outlive.store.inspection.inspect import Inspection
 from outlive.store.job_dir import JobDir
-from outlive.verbs.approve import NO_TITLES
 
 _WAY = "outlive attach"
 QUESTION = "Run it? y: once, a: always here, n: no, with a reason behind it [y/a/n, Enter: later] "
@@ -26,7 +25,9 @@ _LEAST_COLUMNS = 20
 
 def is_pending(job: JobDir, inspection: Inspection) -> bool:
     return (
-        inspection.definition.approval is not None and inspection.state.state == "created" and answers.read(job) is None
+        asked.of(inspection.definition) is not None
+        and inspection.state.state == "created"
+        and written.read(job) is None
     )
 
 
@@ -56,11 +57,11 @@ def decide(ctx: Context, job: JobDir, inspection: Inspection, line: str, way: st
     word, _, reason = line.strip().partition(" ")
     word, reason, by = word.lower(), reason.strip(), person(way)
     if word in (*_ONCE, *_ALWAYS):
-        inspection = approval.decide(ctx, job, answers.APPROVED, by=by, reason=reason or None)
+        inspection = asking.decide(ctx, job, written.APPROVED, by=by, reason=reason or None)
         if word in _ALWAYS:
-            approval.remember(inspection.definition, by)
+            asking.remember(inspection.definition, by)
     elif word in _NO:
-        inspection = approval.decide(ctx, job, answers.DENIED, by=by, reason=reason or None)
+        inspection = asking.decide(ctx, job, written.DENIED, by=by, reason=reason or None)
     return inspection
 
 
@@ -70,14 +71,14 @@ def what_became(inspection: Inspection) -> str:
     return f"job {short_id(inspection.definition.job_id)} {became}"
 
 
-def before_approving(ctx: Context, named: str) -> None:
+def before_approving(ctx: Context, *, job: str, **_args: object) -> None:
     """Show the person at this terminal what `approve` is about to approve, and ask once more. Errors: invalid_state if
     the person does not want it."""
-    with lookup.open_exactly(ctx, named, "approve", NO_TITLES) as job:
-        inspection: Inspection = adoption.inspect_and_adopt(ctx, job)
-        if not is_pending(job, inspection):  # approve says why
+    with lookup.open_exactly(ctx, job, "approve", NO_TITLES) as opened:
+        inspection: Inspection = adoption.inspect_and_adopt(ctx, opened)
+        if not is_pending(opened, inspection):  # approve says why
             return
-        name = short_id(job.job_id)
+        name = short_id(opened.job_id)
         stdio.note(shown(inspection))
         if _line("Run it? [y/N] ").lower() not in ("y", "yes"):
             raise OutliveError("invalid_state", f"job {name} was not approved; it still waits")
@@ -87,7 +88,8 @@ def shown(inspection: Inspection) -> str:
     definition = inspection.definition
     name = short_id(definition.job_id)
     lines = [piece for line in facts.text(definition).splitlines() for piece in _folded(line)]
-    until = None if definition.approval is None else definition.approval.expires_at
+    about = asked.of(definition)
+    until = None if about is None else about.expires_at
     return "\n".join([f"Job {name} waits for approval until {until}.", "", *lines, ""])
 
 

@@ -13,9 +13,11 @@ import os
 import pwd
 
 from outlive.core.ids import is_id
-from outlive.core.records import Definition, Namespaces
+from outlive.core.records import Definition
 from outlive.errors import OutliveError
 from outlive.jobs import lookup
+from outlive.parts.permission.approvals import asked
+from outlive.parts.permission.approvals.asked import Namespaces
 from outlive.store.root import Store
 from outlive.system import cgroup, process, tree
 
@@ -172,8 +174,9 @@ def _hidden_in(store: Store, definition: Definition | None, pid: int) -> str | N
     if mine == Namespaces(boot=mine.boot, pid=_FIRST_PID, cgroup=_FIRST_CGROUP):
         return None
     others = _of_live_jobs(store)
-    if definition is not None and definition.approval is not None and definition.approval.asker is not None:
-        others.append(definition.approval.asker)
+    about = None if definition is None else asked.of(definition)
+    if about is not None and about.asker is not None:
+        others.append(about.asker)
     here = [other for other in others if other.boot == mine.boot]
     if mine.pid != _FIRST_PID and any(other.pid not in ("", mine.pid) for other in here):
         return "pid"

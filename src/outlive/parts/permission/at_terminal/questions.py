@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from outlive.answers.permission import APPROVAL
 from outlive.cli.text import Style, line
 from outlive.core import quoted
 from outlive.core.units import duration, seconds_or
+from outlive.parts.permission.answers import APPROVAL
 
 NOTHING = "Nothing waits for you.\n"
 

@@ -11,15 +11,17 @@ import socket
 from contextlib import closing
 
 from outlive.core.ids import short_id
-from outlive.core.records import Approval, Definition, Ending
+from outlive.core.records import Definition, Ending
 from outlive.errors import OutliveError, from_os
 from outlive.jobs import auditing
-from outlive.jobs.context import Context
-from outlive.jobs.definition import Plan
-from outlive.jobs.permission import facts, files
-from outlive.jobs.permission.person import is_person
+from outlive.jobs.context import Context, Decided
 from outlive.jobs.starting import making
-from outlive.store import approval, history
+from outlive.jobs.starting.plan import Plan
+from outlive.parts.permission.approvals import asked, facts, files, written
+from outlive.parts.permission.approvals.asked import Approval
+from outlive.parts.permission.approvals.person import is_person
+from outlive.parts.permission.policy.rules import ASK
+from outlive.store import history
 from outlive.store.inspection import unasked
 from outlive.store.inspection.inspect import Inspection, inspect_job
 from outlive.store.job_dir import JobDir, Locks
@@ -55,10 +57,12 @@ def start(ctx: Context, job: JobDir, plan: Plan | None = None) -> socket.socket 
             _deny(ctx, job, changed)
             return None
         if not history.told(job, history.APPROVED):
-            given = approval.read(job) or approval.Decision()
+            given = written.read(job) or written.Decision()
             history.record(job, history.APPROVED, by=given.by, reason=given.reason)
         ctx.store.mark_live(job.job_id)
         fault_points.at("approve_locked")
+        about = asked.of(plan.definition) or Approval()
+        ctx.decision = Decided(ASK, about.rule)
         sock = making.begin(ctx, plan, job, locks)
         making.started(job, sock, locks)
         return sock
@@ -78,10 +82,10 @@ def _moved(definition: Definition) -> str | None:
 
 def _changed(plan: Plan) -> str | None:
     """Return a sentence if the job would have other variables than a person was shown, or run other files."""
-    asked = plan.definition.approval
-    if asked is not None and asked.env_sha256 is not None and asked.env_sha256 != facts.digest(plan.overrides):
+    about = asked.of(plan.definition)
+    if about is not None and about.env_sha256 is not None and about.env_sha256 != facts.digest(plan.overrides):
         return _CHANGED
-    return None if asked is None or asked.files is None else files.changed(asked.files)
+    return None if about is None or about.files is None else files.changed(about.files)
 
 
 def start_unheard(ctx: Context, job: JobDir, plan: Plan | None = None) -> None:
@@ -93,7 +97,7 @@ def start_unheard(ctx: Context, job: JobDir, plan: Plan | None = None) -> None:
 
 def require_answered(job: JobDir) -> None:
     """Raise invalid_state if a person is being asked about the job: what was shown stays as it is."""
-    if approval.read(job) is None:
+    if written.read(job) is None:
         raise OutliveError(
             "invalid_state",
             f"job {short_id(job.job_id)} waits for the user's approval, which is about the job as it is",
@@ -121,12 +125,12 @@ def settle(ctx: Context, job: JobDir) -> Inspection:
     if inspection.state.state != "created" or inspection.supervised:
         return inspection
     try:
-        given = approval.read_or_expire(job, inspection.definition)
+        given = written.read_or_expire(job, inspection.definition)
         if given is None:
             return inspection
-        if given.state != approval.APPROVED:
+        if given.state != written.APPROVED:
             _end(job, given)
-        elif ctx.face == "cli" and not approval.is_held(job) and is_person(ctx.store):
+        elif ctx.face == "cli" and not written.is_held(job) and is_person(ctx.store):
             start_unheard(ctx, job)
     except (OSError, OutliveError):  # a read-only store, or no process can be made: the next look tries again
         return inspection
@@ -135,19 +139,19 @@ def settle(ctx: Context, job: JobDir) -> Inspection:
 
 def _deny(ctx: Context, job: JobDir, reason: str | None) -> None:
     """End a job that a person approved and that may not start."""
-    given = approval.Decision(state=approval.DENIED, reason=reason)
+    given = written.Decision(state=written.DENIED, reason=reason)
     _end(job, given)
     auditing.note_unstarted(ctx, job.job_id, OutliveError("denied", _message(given)))
 
 
-def _end(job: JobDir, given: approval.Decision) -> None:
+def _end(job: JobDir, given: written.Decision) -> None:
     """Write down the end of a job that never ran. Nothing of it runs, its notification commands
     included: they were refused with it."""
     with closing(Locks(job)):
         state = job.read_state()
         if state is None or state.state != "created":
             return
-        by, withdrawn = given.by, given.state == approval.WITHDRAWN
+        by, withdrawn = given.by, given.state == written.WITHDRAWN
         reason, ending = ("kill", Ending(cause="kill", by=by)) if withdrawn else ("denied", None)
         ended = unasked.failed(job.read_meta(), state, reason, _message(given), ending)
         history.record(job, history.DENIED, by=by, reason=given.reason, state=given.state)
@@ -158,12 +162,12 @@ def _end(job: JobDir, given: approval.Decision) -> None:
         job.unmark_live()
 
 
-def _message(given: approval.Decision) -> str:
+def _message(given: written.Decision) -> str:
     by = f" by {given.by}" if given.by else ""
     why = f": {given.reason}" if given.reason else ""
     said = {
-        approval.EXPIRED: "it was not approved in time",
-        approval.WITHDRAWN: f"it was withdrawn{by} before it was approved",
+        written.EXPIRED: "it was not approved in time",
+        written.WITHDRAWN: f"it was withdrawn{by} before it was approved",
     }
     return said.get(given.state, f"it was denied{by}{why}") + "; it never ran"
 
@@ -172,9 +176,9 @@ def hint(job: JobDir, inspection: Inspection) -> str | None:
     """Return what to do about a job that has not started for want of an approval."""
     if inspection.state.state != "created":
         return None
-    if approval.read(job) is not None:
+    if written.read(job) is not None:
         return "It is approved and about to start."
-    name, about = short_id(job.job_id), inspection.definition.approval or Approval()
+    name, about = short_id(job.job_id), asked.of(inspection.definition) or Approval()
     why = f": {about.reason}" if about.reason else ""
     long = "" if facts.fits_a_form(inspection.definition) else " It is too long for a form."
     return (

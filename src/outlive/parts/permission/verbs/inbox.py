@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from outlive.answers.permission import APPROVAL, INPUT, Inbox, Question
 from outlive.core import quoted
 from outlive.core.ids import short_id
 from outlive.jobs import adoption, job_answer, lookup
 from outlive.jobs.context import Context
+from outlive.parts.permission.answers import APPROVAL, INPUT, Inbox, Question
 from outlive.store.inspection.inspect import Inspection
 from outlive.store.job_dir import JobDir
 from outlive.store.output.merged import Output
@@ -81,7 +81,8 @@ INBOX = Verb(
     "Show what waits for you: commands to approve, and programs that wait for input.",
     inbox,
     group="Decide",
-    follow="outlive.cli.live.inbox:ask_all",
+    follow="outlive.parts.permission.at_terminal.inbox:ask_all",
+    at_terminal=True,
     result=Inbox,
     detail="At a terminal it shows one question after the other, and takes your answer: a line for a program, and y (once), a "
     "(always) or n for a command, with a reason behind it if you like. Elsewhere it prints the questions: `outlive submit`, "

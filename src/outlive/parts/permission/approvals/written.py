@@ -11,8 +11,10 @@ import time
 
 from outlive.core.members import parse_json
 from outlive.core.record import Record
-from outlive.core.records import APPROVALS, Approval, Definition
+from outlive.core.records import APPROVALS, Definition
 from outlive.core.units import seconds_or, timestamp
+from outlive.parts.permission.approvals import asked
+from outlive.parts.permission.approvals.asked import Approval
 from outlive.store import atomic_file, history
 from outlive.store.job_dir import JobDir
 from outlive.system import fds, locks
@@ -32,9 +34,9 @@ class Decision(Record):
     at: str | None = None
 
 
-def record_asked(job: JobDir, asked: Approval) -> None:
+def record_asked(job: JobDir, request: Approval) -> None:
     """Write into the history that approval is asked for. Call it with the job's locks held."""
-    history.record(job, history.APPROVAL_ASKED, rule=asked.rule, reason=asked.reason)
+    history.record(job, history.APPROVAL_ASKED, rule=request.rule, reason=request.reason)
 
 
 def read(job: JobDir) -> Decision | None:
@@ -85,7 +87,7 @@ def answer(job: JobDir, state: str, *, by: str | None = None, reason: str | None
 
 def seconds_left(definition: Definition) -> float:
     """Return how long an answer may still take, in seconds."""
-    return max(0.0, seconds_or((definition.approval or Approval()).expires_at, 0) - time.time())
+    return max(0.0, seconds_or((asked.of(definition) or Approval()).expires_at, 0) - time.time())
 
 
 def hold(job: JobDir) -> int:
@@ -103,8 +105,8 @@ def is_held(job: JobDir) -> bool:
 
 def shown(job: JobDir, definition: Definition) -> dict[str, object]:
     """Return the member `approval` of answers."""
-    asked = definition.approval or Approval()
-    about = {"rule": asked.rule, "reason": asked.reason, "expires_at": asked.expires_at or None}
+    request = asked.of(definition) or Approval()
+    about = {"rule": request.rule, "reason": request.reason, "expires_at": request.expires_at or None}
     answer = read(job)
     if answer is None:
         return {"state": PENDING, **{name: value for name, value in about.items() if value is not None}}

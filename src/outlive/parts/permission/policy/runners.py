@@ -15,8 +15,8 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from outlive.core.quoted import cut
-from outlive.policy import scripts
-from outlive.policy.harmless import Use, use_of
+from outlive.parts.permission.policy import scripts
+from outlive.parts.permission.policy.harmless import Use, use_of
 
 _ALWAYS = frozenset(
     # Environment, rights, limits, scheduling
