@@ -366,12 +366,12 @@ FEW = f"""
 import os, sys, time
 from outlive.parts.permission import commands
 from outlive.parts.permission.approvals import asking
-commands.MOST_HELD, hold = 5, approval._hold
+commands.MOST_HELD, hold = 5, asking._hold
 def late(*given):
     while not os.path.exists("go"):
         time.sleep(0.01)
     return hold(*given)
-approval._hold = late
+asking._hold = late
 {MAIN}"""
 
 

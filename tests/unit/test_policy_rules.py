@@ -291,7 +291,7 @@ def test_examples_that_hold_are_accepted(tmp_path: Path) -> None:
 
 def test_a_policy_says_what_its_default_is(tmp_path: Path) -> None:
     assert "has no default" in refused(tmp_path, f"[policy]\n{PUSH}").message
-    assert "policy.default is" in refused(tmp_path, '[policy]\ndefault = "no"').message
+    assert "policy.default must be" in refused(tmp_path, '[policy]\ndefault = "no"').message
     assert "ask_timeout" in refused(tmp_path, '[policy]\ndefault = "ask"\nask_timeout = "soon"').message
     assert policy(tmp_path, '[policy]\ndefault = "ask"\nask_timeout = 0').ask_timeout_ms == 0
     assert policy(tmp_path, '[policy]\ndefault = "ask"').ask_timeout_ms == 3_600_000

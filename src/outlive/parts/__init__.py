@@ -18,6 +18,7 @@ NAMES = (
     "page",
     "clients",
     "doctor",
+    "audit",
     "limits",
     "push",
     "reports",

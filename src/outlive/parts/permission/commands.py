@@ -19,7 +19,7 @@ from outlive.core.quoted import cut
 from outlive.core.records import Definition, Notification
 from outlive.core.units import duration_ms, timestamp
 from outlive.errors import OutliveError
-from outlive.jobs import auditing
+from outlive.jobs import acts
 from outlive.jobs.context import Context, Decided, Principal
 from outlive.jobs.permission import boundary
 from outlive.jobs.starting.plan import Plan
@@ -72,7 +72,7 @@ def require(ctx: Context, plan: Plan, *, ask: bool) -> None:
         ctx.decision = Decided(decision.decision, decision.rule)
         _unless_denied(policy, [decision])
     except OutliveError:
-        auditing.note_start(ctx, "denied", plan)
+        acts.about_to_start(ctx, "denied", plan)
         raise
     if not ask or decision.decision != ASK:
         return
@@ -81,7 +81,7 @@ def require(ctx: Context, plan: Plan, *, ask: bool) -> None:
     if not always.has(directory, key):
         _take_room(plan)
         request = _asked(decision, key, policy.ask_timeout_ms, plan, _files(ctx.caller, plan))
-        auditing.note_start(ctx, "ask", plan)
+        acts.about_to_start(ctx, "ask", plan)
         plan.definition = asked.with_request(plan.definition, request)
 
 

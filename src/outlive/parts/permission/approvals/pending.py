@@ -13,7 +13,7 @@ from contextlib import closing
 from outlive.core.ids import short_id
 from outlive.core.records import Definition, Ending
 from outlive.errors import OutliveError, from_os
-from outlive.jobs import auditing
+from outlive.jobs import acts
 from outlive.jobs.context import Context, Decided
 from outlive.jobs.starting import making
 from outlive.jobs.starting.plan import Plan
@@ -67,7 +67,7 @@ def start(ctx: Context, job: JobDir, plan: Plan | None = None) -> socket.socket 
         making.started(job, sock, locks)
         return sock
     except OutliveError as error:
-        auditing.note_unstarted(ctx, job.job_id, error)
+        acts.never_started(ctx, job.job_id, error)
         raise
     finally:
         locks.close()
@@ -141,7 +141,7 @@ def _deny(ctx: Context, job: JobDir, reason: str | None) -> None:
     """End a job that a person approved and that may not start."""
     given = written.Decision(state=written.DENIED, reason=reason)
     _end(job, given)
-    auditing.note_unstarted(ctx, job.job_id, OutliveError("denied", _message(given)))
+    acts.never_started(ctx, job.job_id, OutliveError("denied", _message(given)))
 
 
 def _end(job: JobDir, given: written.Decision) -> None:
