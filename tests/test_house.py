@@ -42,7 +42,7 @@ LISTS = {"verbs", "system"}
 # From the ground up. A room imports from itself and from what stands before it; rooms of one line not from each other.
 FLOORS = (
     ("",),  # outlive/__init__.py
-    ("limits",), ("errors",), ("core",), ("answers",), ("system",), ("policy",),
+    ("limits",), ("errors",), ("core",), ("answers",), ("system",),
     ("config",), ("sandbox",), ("store",), ("render",), ("supervisor",),
     ("launch",), ("jobs",), ("part",), ("verbs",), ("cli", "mcp"), ("parts",), ("demo", "__main__"),
 )  # fmt: skip
@@ -54,7 +54,7 @@ LEAN_ROOMS = {
     "system": {"limits", "errors", "core"},
 }
 STDLIB_ONLY = (
-    "limits", "errors", "core", "answers", "policy", "config", "system", "sandbox",
+    "limits", "errors", "core", "answers", "config", "system", "sandbox",
     "store", "supervisor", "launch",
 )  # fmt: skip
 # Never at the top of a module: RE2 is for a job that has a pattern to watch.
