@@ -111,6 +111,30 @@ def test_a_job_with_limits_stays_readable_and_is_not_started_without_the_part(
     assert Path("ran").exists(), "with the part it starts as it was made"
 
 
+@pytest.mark.usefixtures("system_path")
+def test_a_job_that_waits_for_approval_stays_so_without_the_part(cli: Cli, place: Path) -> None:
+    config = place / "config.toml"
+    config.write_text('[policy]\ndefault = "ask"\n', encoding="utf-8")
+    asks = {"OUTLIVE_CONFIG": str(config)}
+    job = cli.ok("run", "--snapshot-after", "0", "touch ran", env={**asks})["job_id"]
+    installed = Installed(place)
+    shutil.rmtree(installed.package / "parts" / "permission")
+    env: dict[str, str | None] = {**installed.env}
+    error = cli.error("run", "touch ran", code="config_error", env={**env, **asks})
+    assert "[policy]: the part of outlive that this section is for is not installed" in error["message"]
+    for verb in ("status", "poll", "wait"):
+        found = cli.ok(verb, job, *(["--timeout-ms", "0"] if verb == "wait" else []), env=env)
+        assert (found["state"], "approval" in found) == ("created", False)
+        assert "made with the part permission of outlive, which is not installed here" in found["hint"]
+    assert [one["job_id"] for one in cli.ok("list", "--all", env=env)["jobs"]] == [job]
+    error = cli.error("start", job, code="not_supported", env=env)
+    assert "made with the part permission of outlive, which is not installed here; nothing was run" in error["message"]
+    assert "no process" in cli.error("kill", job, code="invalid_state", env=env)["message"]
+    assert cli.ok("status", job, env={**asks})["approval"]["state"] == "pending"
+    assert not Path("ran").exists()
+    cli.ok("remove", job, env=env)
+
+
 def test_a_supervisor_starts_no_job_that_needs_a_part_that_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its caller may have another version of outlive."""
     monkeypatch.setattr(parts, "IN_SUPERVISOR", ("missing",))

@@ -12,10 +12,10 @@ from outlive.errors import OutliveError
 from outlive.parts.permission.commands import policy_of
 from outlive.parts.permission.policy import decide
 from outlive.parts.permission.policy.rules import Place
-from support.pages import blocks
+from support.pages import CHECKOUT, blocks
 
 SH = ["sh", "-c"]
-HOW_TO = Path(__file__).parents[2] / "docs/how-to/approve-what-an-agent-runs.md"
+HOW_TO = CHECKOUT / "docs/how-to/approve-what-an-agent-runs.md"
 
 
 def policy(tmp_path: Path, text: str) -> decide.Policy:
