@@ -13,10 +13,10 @@ from contextlib import closing
 from outlive.core.ids import short_id
 from outlive.core.records import Approval, Definition, Ending
 from outlive.errors import OutliveError, from_os
-from outlive.jobs import auditing
+from outlive.jobs import auditing, lookup
 from outlive.jobs.context import Context
 from outlive.jobs.definition import Plan
-from outlive.jobs.permission import facts, files
+from outlive.jobs.permission import boundary, facts, files
 from outlive.jobs.permission.person import is_person
 from outlive.jobs.starting import making
 from outlive.store import approval, history
@@ -54,6 +54,7 @@ def start(ctx: Context, job: JobDir, plan: Plan | None = None) -> socket.socket 
             locks.close()
             _deny(ctx, job, changed)
             return None
+        _renew(ctx, job, plan)
         if not history.told(job, history.APPROVED):
             given = approval.read(job) or approval.Decision()
             history.record(job, history.APPROVED, by=given.by, reason=given.reason)
@@ -69,6 +70,14 @@ def start(ctx: Context, job: JobDir, plan: Plan | None = None) -> socket.socket 
         locks.close()
         if plan is not None:
             plan.close()
+
+
+def _renew(ctx: Context, job: JobDir, plan: Plan) -> None:
+    """Have the job kept from what was hidden or protected while it waited. Errors: config_error, io_error."""
+    sandbox = boundary.renewed(ctx.caller, plan.definition)
+    if sandbox is not None:
+        plan.definition = Definition.replace(plan.definition, sandbox=sandbox)
+        lookup.change_meta(job, lambda old: Definition.replace(old, sandbox=sandbox))
 
 
 def _moved(definition: Definition) -> str | None:
