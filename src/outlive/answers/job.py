@@ -81,6 +81,11 @@ SANDBOX: dict[str, object] = {
         "mode": {"enum": [*SANDBOXES[:-1]]},
         "network": {"enum": [*NETWORKS]},
         "git": {"enum": [*GIT]},
+        "added": {
+            "type": "array",
+            "items": {"type": "string"},
+            "description": "What is hidden from the job or read-only for it, and was not when it was first defined.",
+        },
     },
     "required": ["mode", "network", "git"],
 }

@@ -55,10 +55,11 @@ class Sandbox(Record):
     git_files: list[str] = []  # settings that git reads for the caller beside the usual ones (sandbox/gitconfig.py)
     git_folders: list[str] = []  # with hooks or programs in them, which its variables name
     git_words: list[str] = []  # of commands in these variables
+    added: list[str] = []  # of hide, protect and git_folders: what was not in them when the job was first defined
 
     @property
     def shown(self) -> dict[str, str]:
-        """Return the members that answers have."""
+        """Return what a call can ask for."""
         return {"mode": self.mode, "network": self.network, "git": self.git}
 
 

@@ -212,6 +212,15 @@ def require_sandbox(caller: Principal, definition: Definition, doing: str) -> No
     boundary.require_usable(caller, definition)
 
 
+def renewed(caller: Principal, definition: Definition, doing: str) -> Sandbox | None:
+    """Return the sandbox that a stored job starts in now, if this caller may do that. Errors: as require_sandbox,
+    config_error."""
+    boundary.require(caller, definition, doing)
+    sandbox = boundary.renewed(caller, definition)
+    boundary.require_usable(caller, Definition.replace(definition, sandbox=sandbox))
+    return sandbox
+
+
 def _milliseconds_meant(caller: Principal, timeout_ms: int) -> list[str]:
     """Return a warning about a time limit in seconds that looks like one in milliseconds."""
     configured = timeout_ms == round(caller.config.get("exec", "timeout_sec") * 1000)

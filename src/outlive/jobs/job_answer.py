@@ -14,7 +14,7 @@ from outlive.answers.advice import PART, Advice, told
 from outlive.answers.job import Described, HowEnded, Losses, Outcome, Place, Prompt, Stopped
 from outlive.answers.of_parts import Given, OfParts
 from outlive.core.ids import short_id
-from outlive.core.records import Sources
+from outlive.core.records import Sandbox, Sources
 from outlive.core.started import never_ran, started_at
 from outlive.core.units import seconds_or
 from outlive.jobs.context import Context
@@ -57,8 +57,12 @@ def describe(inspection: Inspection, job: JobDir, output: Output, asks: Prompt) 
         restarted_from=definition.restarted_from,
         approval=approval_of(inspection, job),
         given=given(inspection).fields,
-        sandbox=None if definition.sandbox is None else {**definition.sandbox.shown},
+        sandbox=None if definition.sandbox is None else boundary(definition.sandbox),
     )
+
+
+def boundary(sandbox: Sandbox) -> dict[str, object]:
+    return {**sandbox.shown, **({"added": sandbox.added} if sandbox.added else {})}
 
 
 def place(inspection: Inspection, job: JobDir) -> Place | None:

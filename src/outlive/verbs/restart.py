@@ -63,12 +63,12 @@ def _plan(ctx: Context, old: JobDir, env: dict[str, str], host_name: str | None)
     host = definition_module.host_of(ctx.caller, (before.host or LOCAL) if host_name is None else host_name)
     cwd = definition_module.directory_on(ctx.caller, host, before.cwd)
     there = Definition.replace(before, host=None if host is None else host.name)
-    definition_module.require_sandbox(ctx.caller, there, "restart")
+    sandbox = definition_module.renewed(ctx.caller, there, "restart")
     if before.stdin == "caller":
         raise invalid(
             "job", "its input was the stdin of the command that started it, which is gone", hint="Use run again."
         )
-    check = definition_module.reading_in(before.sandbox)
+    check = definition_module.reading_in(sandbox)
     overrides = {**read_env_files(before.env_files, check), **before.env, **env}
     masked = sorted(set(before.masked_env) | (env.keys() & set(before.mask)))
     definition = Definition.replace(
@@ -84,6 +84,7 @@ def _plan(ctx: Context, old: JobDir, env: dict[str, str], host_name: str | None)
         restarted_from=old.job_id,
         cwd=cwd,
         cwd_id=None,
+        sandbox=sandbox,
         host=None if host is None else host.name,
         machine=machine.here(),
         dedupe_key=None,

@@ -34,9 +34,11 @@ def start(ctx: Context, *, job: str, **args: Any) -> Started:
             held = gate.of(plan.definition)
             if held is not None and not held.is_open(ctx, job_dir, plan.definition):
                 return _asked(ctx, job_dir, plan, held, locks, call)
-            if call.awaits is not None:
-                awaits = call.awaits
-                lookup.change_meta(job_dir, lambda old: Definition.replace(old, awaits=awaits))
+            awaits, sandbox = call.awaits, plan.definition.sandbox
+            if awaits is not None or sandbox is not None:
+                lookup.change_meta(
+                    job_dir, lambda old: Definition.replace(old, awaits=awaits or old.awaits, sandbox=sandbox)
+                )
             ctx.store.mark_live(job_dir.job_id)
             ctx.job_id = job_dir.job_id
             sock = making.begin(ctx, plan, job_dir, locks, created=True, awaited=call.waits_for_end)

@@ -226,8 +226,9 @@ def _goes_on(job: JobDir, deadline: float) -> bool:
 
 def plan_of_created(caller: Principal, job: JobDir) -> Plan:
     """Return the plan of a job that is started later than it was made, with the variables and the
-    input that are on disk. Errors: invalid_argument, not_supported, io_error."""
+    input that are on disk. Errors: invalid_argument, not_supported, io_error, config_error, sandbox_unavailable."""
     definition = job.read_meta()
+    definition = Definition.replace(definition, sandbox=boundary.renewed(caller, definition))
     definition_module.check_parts(definition)
     host = definition_module.host_of(caller, definition.host or LOCAL)
     definition_module.directory_on(caller, host, definition.cwd)

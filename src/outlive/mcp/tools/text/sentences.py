@@ -62,7 +62,10 @@ def sandbox(answer: Members) -> list[str]:
     its = object_of(answer, "sandbox")
     if not its:
         return []
-    return [f"sandbox: {its['mode']}, network {its['network']}" + (", git write" if its["git"] == "write" else "")]
+    git = ", git write" if its["git"] == "write" else ""
+    added = texts_of(its, "added")  # hidden or read-only
+    kept = f", since its first start also kept from {', '.join(map(quoted, added))}" if added else ""
+    return [f"sandbox: {its['mode']}, network {its['network']}{git}{kept}"]
 
 
 def _running(answer: Members, process: bool) -> str:

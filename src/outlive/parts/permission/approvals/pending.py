@@ -13,8 +13,9 @@ from contextlib import closing
 from outlive.core.ids import short_id
 from outlive.core.records import Definition, Ending
 from outlive.errors import OutliveError, from_os
-from outlive.jobs import acts
+from outlive.jobs import acts, lookup
 from outlive.jobs.context import Context, Decided
+from outlive.jobs.permission import boundary
 from outlive.jobs.starting import making
 from outlive.jobs.starting.plan import Plan
 from outlive.parts.permission.approvals import asked, facts, files, written
@@ -56,6 +57,7 @@ def start(ctx: Context, job: JobDir, plan: Plan | None = None) -> socket.socket 
             locks.close()
             _deny(ctx, job, changed)
             return None
+        _renew(ctx, job, plan)
         if not history.told(job, history.APPROVED):
             given = written.read(job) or written.Decision()
             history.record(job, history.APPROVED, by=given.by, reason=given.reason)
@@ -73,6 +75,14 @@ def start(ctx: Context, job: JobDir, plan: Plan | None = None) -> socket.socket 
         locks.close()
         if plan is not None:
             plan.close()
+
+
+def _renew(ctx: Context, job: JobDir, plan: Plan) -> None:
+    """Have the job kept from what was hidden or protected while it waited. Errors: config_error, io_error."""
+    sandbox = boundary.renewed(ctx.caller, plan.definition)
+    if sandbox is not None:
+        plan.definition = Definition.replace(plan.definition, sandbox=sandbox)
+        lookup.change_meta(job, lambda old: Definition.replace(old, sandbox=sandbox))
 
 
 def _moved(definition: Definition) -> str | None:
