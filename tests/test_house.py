@@ -144,9 +144,9 @@ def test_the_page_on_architecture_shows_the_parts() -> None:
 DEFINITIONS = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 
 
-def test_each_function_that_the_page_on_architecture_names_is_there() -> None:
-    page = (CHECKOUT / "docs" / "explanation" / "architecture.md").read_text(encoding="utf-8")
-    named = set(re.findall(r"`([\w/]+\.py):([\w.]+)`", page))
+def test_each_function_that_the_pages_on_architecture_name_is_there() -> None:
+    pages = [CHECKOUT / "docs" / "explanation" / name for name in ("architecture.md", "steps.md")]
+    named = {place for page in pages for place in re.findall(r"`([\w/]+\.py):([\w.]+)`", page.read_text("utf-8"))}
     assert len(named) > 50
     assert [place for place in sorted(named) if not _is_there(*place)] == []
 
