@@ -10,6 +10,7 @@ from importlib import import_module
 from outlive.part import Part
 
 NAMES = (
+    "terminal",
     "hosts",
     "http",
     "failures",

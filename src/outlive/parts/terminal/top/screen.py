@@ -13,14 +13,14 @@ import urwid
 from outlive import limits
 from outlive.answers.permission import APPROVAL, Question
 from outlive.cli import ask, human, summary
-from outlive.cli.live import attach
 from outlive.cli.live.inbox import EMPTY, type_line
 from outlive.cli.text import Style, cut, line, table
-from outlive.cli.top.jobs import Jobs, asks
 from outlive.errors import OutliveError
 from outlive.jobs import adoption, lookup
 from outlive.jobs.context import Context
 from outlive.jobs.permission.person import require_person_here
+from outlive.parts.terminal import attach
+from outlive.parts.terminal.top.jobs import Jobs, asks
 from outlive.verbs import spelling
 from outlive.verbs.inbox import question_of
 from outlive.verbs.kill import kill
