@@ -11,10 +11,12 @@ from pkgutil import resolve_name
 from outlive.part import Part
 
 NAMES = (
+    "terminal",
     "hosts",
     "http",
     "failures",
     "permission",
+    "top",
     "page",
     "clients",
     "doctor",

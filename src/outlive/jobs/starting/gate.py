@@ -67,6 +67,11 @@ class Gate:
     def require_changeable(self, job: JobDir) -> None:
         """Refuse a change of what somebody is asked about. Errors: invalid_state."""
 
+    def answer_here(self, ctx: Context, job: JobDir, inspection: Inspection, *, read_only: bool) -> Inspection:
+        """Show the person at this terminal what is asked about the job, and take an answer unless `read_only`. Return what is
+        true of the job then: the answer may be left for later. Errors: denied inside a job, invalid_state."""
+        return inspection
+
     def shown(self, job: JobDir, definition: Definition) -> dict[str, object]:
         """Return the member `approval` of answers."""
         return {}

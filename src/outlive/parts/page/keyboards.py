@@ -24,7 +24,7 @@ from outlive.jobs.interaction.keyboard import Keyboard
 from outlive.mcp import threads
 from outlive.mcp.caller import Caller
 from outlive.mcp.tools.call import Calls
-from outlive.parts.permission.approvals.person import person
+from outlive.system.user import person
 
 Key = tuple[str, str, str]  # client, job, tab
 

@@ -58,6 +58,11 @@ class Gate(gate.Gate):
     def require_changeable(self, job: JobDir) -> None:
         pending.require_answered(job)
 
+    def answer_here(self, ctx: Context, job: JobDir, inspection: Inspection, *, read_only: bool) -> Inspection:
+        from outlive.parts.permission.at_terminal import ask  # late: 20 ms, for a person
+
+        return ask.about(ctx, job, read_only=read_only) if ask.is_pending(job, inspection) else inspection
+
     def shown(self, job: JobDir, definition: Definition) -> dict[str, object]:
         return facts.of_approval(job, definition)
 

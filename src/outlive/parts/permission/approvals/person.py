@@ -10,7 +10,6 @@ sandbox keeps it from answering.
 from __future__ import annotations
 
 import os
-import pwd
 
 from outlive.core.ids import is_id
 from outlive.core.records import Definition
@@ -26,15 +25,6 @@ _GROUP = "outlive-"  # how the control groups of jobs begin: system/job_group.py
 _REAPERS = frozenset({b"systemd"})
 # Of the machine itself: from there nothing is hidden (linux/proc_ns.h)
 _FIRST_PID, _FIRST_CGROUP = "pid:[4026531836]", "cgroup:[4026531835]"
-
-
-def person(way: str) -> str:
-    """Return the name of the person who answers by this way."""
-    try:
-        name = pwd.getpwuid(os.getuid()).pw_name
-    except KeyError:
-        name = f"uid {os.getuid()}"
-    return f"{name} ({way})"
 
 
 def require_person(store: Store | None = None, definition: Definition | None = None) -> None:

@@ -11,10 +11,11 @@ from outlive.errors import OutliveError
 from outlive.jobs import adoption, lookup
 from outlive.jobs.context import Context
 from outlive.parts.permission.approvals import asked, asking, facts, written
-from outlive.parts.permission.approvals.person import person, require_person_here
+from outlive.parts.permission.approvals.person import require_person_here
 from outlive.parts.permission.verbs.approve import NO_TITLES
 from outlive.store.inspection.inspect import Inspection
 from outlive.store.job_dir import JobDir
+from outlive.system.user import person
 
 _WAY = "outlive attach"
 QUESTION = "Run it? y: once, a: always here, n: no, with a reason behind it [y/a/n, Enter: later] "

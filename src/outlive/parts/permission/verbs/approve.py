@@ -11,7 +11,8 @@ from outlive.jobs import job_answer, lookup
 from outlive.jobs.context import Context
 from outlive.parts.permission.answers import Answered, Approved
 from outlive.parts.permission.approvals import asking, facts, written
-from outlive.parts.permission.approvals.person import person, require_person, require_person_here
+from outlive.parts.permission.approvals.person import require_person, require_person_here
+from outlive.system.user import person
 from outlive.verbs.spec import BOOL, JOB_ID, STR, Arg, Verb
 
 NO_TITLES = "the jobs that wait may share it"

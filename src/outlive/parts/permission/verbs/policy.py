@@ -19,10 +19,10 @@ from outlive.jobs.context import Context
 from outlive.jobs.permission import boundary
 from outlive.parts.permission import commands
 from outlive.parts.permission.answers import Always, CheckedJobs, Forgotten, PolicyCheck, PolicyList, Rule
-from outlive.parts.permission.approvals.person import person
 from outlive.parts.permission.policy import always, decide
 from outlive.parts.permission.policy.always import Approvals
 from outlive.parts.permission.policy.rules import ALLOW, ASK, DECISIONS, DENY, Place
+from outlive.system.user import person
 from outlive.system.waiting import checkpoint
 from outlive.verbs.spec import BOOL, ENV, PATH, STR, STRS, WORDS, Arg, Verb
 

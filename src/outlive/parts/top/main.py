@@ -22,7 +22,7 @@ def main(ctx: Context, _verb: Verb, _options: GlobalOptions, **_args: Any) -> in
         message = "top draws on your terminal, which cannot be drawn on: TERM is dumb"
         raise OutliveError("invalid_argument", message, hint=_INSTEAD)
     try:
-        from outlive.cli.top.screen import Screen  # late: 60 ms, of urwid, which may be missing
+        from outlive.parts.top.screen import Screen  # late: 60 ms, of urwid, which may be missing
     except ModuleNotFoundError as error:
         if error.name != "urwid":
             raise

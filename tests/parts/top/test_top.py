@@ -10,8 +10,8 @@ from typing import Any, cast
 
 import pytest
 
-from outlive.cli.top.main import main
 from outlive.errors import OutliveError
+from outlive.parts.top.main import main
 from support.cli import Cli, Jobs, configured
 from support.commands import GATE
 from support.preloaded import OUTLIVE
@@ -227,7 +227,7 @@ def test_without_its_package_it_says_what_to_install(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr("os.isatty", lambda fd: True)
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setitem(sys.modules, "urwid", None)
-    monkeypatch.delitem(sys.modules, "outlive.cli.top.screen", raising=False)
+    monkeypatch.delitem(sys.modules, "outlive.parts.top.screen", raising=False)
     with pytest.raises(OutliveError, match="needs the package urwid") as error:
         main(*[cast("Any", None)] * 3)
     assert "pip install 'outlive[top]'" in str(error.value.hint)

@@ -26,7 +26,6 @@ from outlive.jobs.control_client import ControlClient, ask
 from outlive.jobs.diagnosis import other_machine
 from outlive.jobs.interaction import keyboard, stdin
 from outlive.jobs.starting import gate
-from outlive.parts.permission.approvals.person import person
 from outlive.render.emulator import RESET
 from outlive.render.for_terminals import ForTerminals
 from outlive.render.screen import render
@@ -34,6 +33,7 @@ from outlive.store.inspection.inspect import Inspection
 from outlive.store.job_dir import JobDir
 from outlive.store.output.merged import Output
 from outlive.system import fds, pty, signals
+from outlive.system.user import person
 from outlive.verbs.spec import GlobalOptions, Verb
 
 PREFIX, DETACH, TAKE = b"\x1d", b"d", b"k"  # Ctrl-] as in telnet(1)
@@ -60,13 +60,12 @@ def join(ctx: Context, named: str, *, read_only: bool) -> None:
     """Join this terminal to a job, until the person detaches or the job ends. Errors: as `main`."""
     with lookup.open_job(ctx, named) as job:
         inspection = adoption.inspect_and_adopt(ctx, job)
-        if gate.is_held(inspection.definition):
-            from outlive.parts.permission.at_terminal import ask
-
-            if ask.is_pending(job, inspection):
-                inspection = ask.about(ctx, job, read_only=read_only)
-                if not inspection.definition.pty or inspection.state.state in ("created", *FINISHED):
-                    return
+        held = gate.of(inspection.definition) if inspection.state.state == "created" else None
+        if held is not None:
+            before, inspection = inspection, held.answer_here(ctx, job, inspection, read_only=read_only)
+            is_asked = inspection is not before
+            if is_asked and (not inspection.definition.pty or inspection.state.state in ("created", *FINISHED)):
+                return
         _require_joinable(inspection, short_id(job.job_id), ctx.env)
         if not read_only:
             acts.about_to(ctx, "attach", job.job_id)

@@ -12,9 +12,7 @@ import urwid
 
 from outlive import limits
 from outlive.cli import human, summary
-from outlive.cli.live import attach
 from outlive.cli.text import Style, cut, line, table
-from outlive.cli.top.jobs import Jobs, asks
 from outlive.errors import OutliveError
 from outlive.jobs import adoption, lookup
 from outlive.jobs.context import Context
@@ -23,6 +21,8 @@ from outlive.parts.permission.approvals.person import require_person_here
 from outlive.parts.permission.at_terminal import ask
 from outlive.parts.permission.at_terminal.inbox import EMPTY, type_line
 from outlive.parts.permission.verbs.inbox import question_of
+from outlive.parts.terminal import attach
+from outlive.parts.top.jobs import Jobs, asks
 from outlive.verbs import spelling
 from outlive.verbs.kill import kill
 from outlive.verbs.log import log
