@@ -107,6 +107,14 @@ class Part:
     # Kind of host → "module:ENGINE" (launch/engine.py)
     engines: Mapping[str, str] = {}
 
+    # --- called in a caller, with its configuration ---
+
+    def for_supervisor(self, config: Config, env: Mapping[str, str]) -> dict[str, object] | None:
+        """Return what its code in a supervisor needs to note something elsewhere (supervisor/events/noting.py): an object of
+        JSON. None: it notes nothing. It is asked right before a job is handed to a supervisor, to the mirror of one on
+        another machine, or to Slurm. `env`: of the caller."""
+        return None
+
     # --- a job that it has something to do with ---
 
     # Argument of a verb that makes a job, or of log → "module:ARGUMENTS" that stand behind it: a tuple of Arg (verbs/spec.py)

@@ -8,14 +8,14 @@ and checked by `checks`.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from outlive import limits
 from outlive.core.base_directories import base_directory
 from outlive.core.bounds import Bounds
 from outlive.core.hosts import HostSettings
-from outlive.core.records import GIT, LOCAL, NETWORKS, SANDBOXES, AuditTarget
+from outlive.core.records import GIT, LOCAL, NETWORKS, SANDBOXES
 from outlive.core.units import duration_ms
 
 STRINGS = "array of strings"
@@ -160,14 +160,6 @@ class Config:
         bounds = Bounds(older_than_s=older_than_s, **most)
         return None if bounds == Bounds() else bounds
 
-    def audit(self, env: Mapping[str, str]) -> AuditTarget | None:
-        """Return where acts are recorded (store/audit/record.py), None if they are not."""
-        to = self.get("audit", "to")
-        if to == "off":
-            return None
-        bounds = {key: self.get("audit", key) for key in ("required", "max_bytes", "files")}
-        return AuditTarget(to=to, directory=state_directory(env), **bounds)
-
     def own_paths(self, env: Mapping[str, str]) -> list[str]:
         """Return the files and directories of outlive besides the job root: of the configuration, and
         of what is kept beside it (approvals, the audit record)."""
@@ -176,15 +168,6 @@ class Config:
             one for each in (env, os.environ) for one in (os.path.dirname(default_path(each)), state_directory(each))
         ]
         return list(dict.fromkeys([*folders, *named]))
-
-    def for_request(self, env: Mapping[str, str], shell: Sequence[str]) -> dict[str, Any]:
-        """Return what a supervisor is told of the configuration (supervisor/request.py)."""
-        return {
-            "sink_shell": list(shell),
-            "bounds": self.bounds(),
-            "own": self.own_paths(env),
-            "audit": self.audit(env),
-        }
 
 
 def state_directory(env: Mapping[str, str]) -> str:

@@ -23,8 +23,9 @@ NAMES = (
 )  # the order in which they are asked
 # Member of `meta.json` → the part that keeps it there
 KEEPERS = {"report": "reports", "resources": "limits"}
-# Parts that do something in the supervisor of a job that has such a member (supervisor/added.py): it is not started without
-IN_SUPERVISOR = ("limits",)
+# Parts with code for supervisors: limits does something for a job that has such a member (supervisor/added.py), which is not
+# started without; audit notes what a supervisor did (supervisor/events/noting.py)
+IN_SUPERVISOR = ("limits", "audit")
 
 
 @cache

@@ -12,7 +12,7 @@ from outlive.jobs import lookup
 from outlive.jobs.context import Context
 from outlive.parts.audit.answers import Audit
 from outlive.parts.audit.reader import Reader
-from outlive.store.audit.record import END, FILE, SYSLOG
+from outlive.parts.audit.record import END, FILE, SYSLOG
 from outlive.store.inspection import inspect
 from outlive.verbs import canonical
 from outlive.verbs.spec import INT, STR, Arg, Verb
