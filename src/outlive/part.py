@@ -101,6 +101,9 @@ class Part:
     # Section of the configuration with a table for each name → "module:function" that takes (name, table, its place in the
     # file) and returns the settings. Errors: config_error
     sections: Mapping[str, str] = {}
+    # Section of the configuration → "module:KEYS" of what may be set in it: key → Setting (config/__init__.py). The list of
+    # parts names the section too
+    settings: Mapping[str, str] = {}
     # "section.key" of an array of tables → "module:function" that takes (entry, this name) and returns what is kept of it.
     # Errors: invalid_argument
     tables: Mapping[str, str] = {}

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from outlive import limits
 from outlive.core.base_directories import base_directory
@@ -21,7 +21,19 @@ from outlive.core.units import duration_ms
 STRINGS = "array of strings"
 PATH, PATHS = "absolute path", "array of absolute paths, or of paths below ~/"
 TABLES = "array of tables"
-# section → key → (type, default). `OUTLIVE_<SECTION>_<KEY>` in the environment wins over the file.
+
+
+class Setting(NamedTuple):
+    """A key of the configuration: its type, its default, and the least and the most of a number."""
+
+    kind: str
+    default: object = None
+    least: int | None = None
+    most: int | None = None
+
+
+# section → key → (type, default). `OUTLIVE_<SECTION>_<KEY>` in the environment wins over the file. Parts have sections of
+# their own (checks.known)
 KEYS: dict[str, dict[str, tuple[str, object]]] = {
     "shell": {"unix": (STRINGS, None), "windows": (STRINGS, None)},
     "exec": {
@@ -52,14 +64,6 @@ KEYS: dict[str, dict[str, tuple[str, object]]] = {
         "mask": ("all|named|none", "all"),
     },
     "serve": {"workdir": ("string", None)},
-    "audit": {
-        # Where it is recorded who did what: file, syslog or off. Not recorded unless asked for, because
-        # the record keeps commands when their jobs are deleted
-        "to": ("file|syslog|off", "off"),
-        "required": ("boolean", False),  # what cannot be recorded is not done
-        "max_bytes": ("integer", limits.AUDIT_BYTES),
-        "files": ("integer", limits.AUDIT_FILES),
-    },
     "sandbox": {
         "mode": ("|".join(SANDBOXES), None),
         "ceiling": ("|".join(SANDBOXES), None),
@@ -120,13 +124,17 @@ class Config:
     def is_set(self, section: str, key: str) -> bool:
         return (section, key) in self._values
 
+    def set_in(self, section: str) -> dict[str, Any]:
+        """Return what was set in a section, by its keys."""
+        return {key: value for (one, key), value in self._values.items() if one == section}
+
     def hosts(self) -> dict[str, HostSettings]:
         """Return the settings of each host by its name, without `local`, which needs none."""
-        return {key: value for (section, key), value in self._values.items() if section == "hosts"}
+        return self.set_in("hosts")
 
     def programs(self) -> dict[str, str]:
         """Return the paths of [programs] by the names of the programs."""
-        return {key: value for (section, key), value in self._values.items() if section == "programs"}
+        return self.set_in("programs")
 
     def workspaces(self, env: Mapping[str, str]) -> list[str]:
         """Return the directories in which jobs in sandboxes work: those that the configuration names."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from functools import partial
+from collections.abc import Callable, Mapping
+from functools import cache, partial
+from pkgutil import resolve_name
 from typing import Any
 
-from outlive import limits
-from outlive.config import KEYS, PATH, PATHS, STRINGS, Config
+from outlive import limits, parts
+from outlive.config import KEYS, PATH, PATHS, STRINGS, Config, Setting
 from outlive.core.nearest import meant
 from outlive.core.records import LOCAL
 from outlive.core.units import byte_count, duration_ms
@@ -38,15 +39,26 @@ def _check_host(config: Config, path: str) -> None:
 # Least and most of numbers, where that is not 0 and any
 _RANGES: dict[tuple[str, str], tuple[int | None, int | None]] = {
     ("exec", "timeout_sec"): (None, limits.MAX_DURATION_MS // 1000),
-    ("audit", "max_bytes"): (limits.MIN_AUDIT_BYTES, None),
-    ("audit", "files"): (1, None),
     ("gc", "max_percent"): (None, 100),
 }
 
 
+@cache
+def known() -> Mapping[str, Mapping[str, Setting]]:
+    """Return the keys of each section, those of parts too; none of a section whose part is not installed."""
+    of_parts = {section: place for part in parts.every() for section, place in part.settings.items()}
+    return {
+        **{
+            section: {key: Setting(*about, *_RANGES.get((section, key), ())) for key, about in keys.items()}
+            for section, keys in KEYS.items()
+        },
+        **{section: resolve_name(of_parts[section]) if section in of_parts else {} for section in parts.SECTIONS},
+    }
+
+
 def checked(section: str, key: str, value: Any, where: str) -> object:
     """Return the value of a key as it is used. Errors: config_error."""
-    kind = KEYS[section][key][0]
+    kind, _, least, most = known()[section][key]
     if (section, key) == ("policy", "ask_timeout") and value == 0 and not isinstance(value, bool):
         value = "0"
     if key.endswith("_bytes") and isinstance(value, str):
@@ -66,7 +78,6 @@ def checked(section: str, key: str, value: Any, where: str) -> object:
         raise misconfigured(
             f"{where}: exec.quota_bytes is at least {limits.MIN_QUOTA_BYTES}, or 0 (no quota), not {value}"
         )
-    least, most = _RANGES.get((section, key), (None, None))
     if least is not None and value < least:
         raise misconfigured(f"{where}: {section}.{key} is at least {least}, not {value}")
     if most is not None and value > most:

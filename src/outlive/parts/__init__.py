@@ -23,6 +23,8 @@ NAMES = (
 )  # the order in which they are asked
 # Member of `meta.json` → the part that keeps it there
 KEEPERS = {"report": "reports", "resources": "limits"}
+# Section of the configuration → the part that has its keys (`settings`)
+SECTIONS = {"audit": "audit"}
 # Parts with code for supervisors: limits does something for a job that has such a member (supervisor/added.py), which is not
 # started without; audit notes what a supervisor did (supervisor/events/noting.py)
 IN_SUPERVISOR = ("limits", "audit")

@@ -14,6 +14,7 @@ AUDIT = "audit"  # the section of the configuration
 class Audit(Part):
     name = "audit"
     verbs = {"audit": "outlive.parts.audit.verbs:AUDIT"}
+    settings = {AUDIT: "outlive.parts.audit.settings:KEYS"}
     after_waits = ("outlive.parts.audit.in_callers",)
     checks = {"audit": "outlive.parts.audit.check:audit"}
 
