@@ -328,7 +328,13 @@ LOADS: dict[str, tuple[list[str], str, Callable[[str], bool]]] = {
     "a supervisor": (
         [
             "-c",
-            importing(*(path for path in MODULES if room_of(path) == "supervisor" or "in_supervisor" in path.parts)),
+            importing(
+                *(
+                    path
+                    for path in MODULES
+                    if room_of(path) == "supervisor" or "in_supervisor" in {*path.parts, path.stem}
+                )
+            ),
         ],
         "outlive.parts.limits.in_supervisor",
         under(

@@ -169,6 +169,22 @@ def test_a_failed_job_is_shown_without_what_is_found_of_failures(cli: Cli, place
     assert "[output.problem_matcher]: the part of outlive that this section is for" in error["message"]
 
 
+def test_nothing_is_done_without_the_record_that_was_asked_for(cli: Cli, place: Path) -> None:
+    installed = Installed(place)
+    shutil.rmtree(installed.package / "parts" / "audit")
+    env: dict[str, str | None] = {**installed.env}
+    config = place / "config.toml"
+    config.write_text('[audit]\nto = "file"\n', encoding="utf-8")
+    asked = {"OUTLIVE_CONFIG": str(config)}, {"OUTLIVE_AUDIT_TO": "file"}, {"OUTLIVE_AUDIT_REQUIRED": "1"}
+    for variables, what in zip(asked, ("section", "variable", "variable"), strict=True):
+        error = cli.error("run", "touch ran", code="config_error", env={**env, **variables})
+        assert f"the part of outlive that this {what} is for is not installed" in error["message"]
+    assert not Path("ran").exists()
+    assert cli.error("list", code="config_error", env={**env, "OUTLIVE_AUDITS": "1"})["message"].startswith("the env")
+    cli.ok("run", "--wait", "touch ran", env=env)
+    assert Path("ran").exists()
+
+
 DECLARED: dict[str, object] = {f"{PREFIX}clientCapabilities": {"extensions": {TASKS: {}}, "elicitation": {"form": {}}}}
 OF_PUSH: dict[str, dict[str, object]] = {
     "resources/list": {},

@@ -13,7 +13,7 @@ PROVEN = {
     "signal": "faces/test_run_on_both.py::test_a_command_ended_by_a_signal_is_killed_and_names_the_signal",
     "timeout": "faces/test_run_on_both.py::test_a_time_out_ends_the_job_and_looks_like_one",
     "idle_timeout": "faces/test_run_on_both.py::test_a_quiet_job_is_ended_by_the_idle_time_out",
-    "limit": "durability/test_limits.py::test_the_sum_of_processor_times_ends_a_job_also_after_its_supervisors_were_killed",
+    "limit": "parts/limits/test_limits.py::test_the_sum_of_processor_times_ends_a_job_also_after_its_supervisors_were_killed",
     "kill": "faces/test_wait_on_both.py::test_kill_ends_a_job_by_term_and_says_who_asked",
     "denied": "parts/permission/test_approval.py::test_a_job_that_is_denied_never_runs_nor_does_its_notification",
     "launch": "faces/test_run_on_both.py::test_a_program_that_is_not_there_fails_at_its_launch",

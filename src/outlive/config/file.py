@@ -12,8 +12,8 @@ from pkgutil import resolve_name
 from typing import cast
 
 from outlive import limits, parts
-from outlive.config import KEYS, PATHS, STRINGS, TABLES, Config
-from outlive.config.checks import check_whole, checked, not_there, unknown
+from outlive.config import PATHS, STRINGS, TABLES, Config
+from outlive.config.checks import check_whole, checked, known, unknown
 from outlive.core.nearest import nearest
 from outlive.errors import OutliveError, misconfigured
 
@@ -67,8 +67,8 @@ def values_in(text: bytes, path: str) -> dict[tuple[str, str], object]:
         raise misconfigured(f"{path} is nested too deeply") from error
     values: dict[tuple[str, str], object] = {}
     for section, entries in tables.items():
-        if section not in KEYS:
-            raise unknown(f"section [{section}]", section, list(KEYS), _place(path, written, section))
+        if section not in known():
+            raise unknown(f"section [{section}]", section, list(known()), _place(path, written, section))
         if not isinstance(entries, dict):
             raise misconfigured(f"{_place(path, written, section)}: {section} is a section; write [{section}]")
         for key, value in entries.items():
@@ -79,7 +79,8 @@ def values_in(text: bytes, path: str) -> dict[tuple[str, str], object]:
 def _value(section: str, key: str, value: object, path: str, written: str) -> object:
     """Return the value of a key as it is used. `path`, `written`: of the file, and its text. Errors: config_error."""
     where = _place(path, written, section, key)
-    if key in KEYS.get(section, ()) and KEYS[section][key][0] == TABLES:
+    keys = known()[section]
+    if key in keys and keys[key].kind == TABLES:
         return _tables(f"{section}.{key}", value, path, written, where)
     if section == "hosts":
         return _by_part(section)(key, value, _place(path, written, f"hosts.{key}"))
@@ -87,8 +88,10 @@ def _value(section: str, key: str, value: object, path: str, written: str) -> ob
         if not isinstance(value, str) or not os.path.isabs(value) or "/" in key:
             raise misconfigured(f"{where}: programs.{key} must be the absolute path of a program, not {value!r}")
         return value
-    if key not in KEYS[section]:
-        raise unknown(f"key {key} in [{section}]", key, list(KEYS[section]), where)
+    if not keys:
+        raise _not_installed(f"[{section}]: the part of outlive that this section is for")
+    if key not in keys:
+        raise unknown(f"key {key} in [{section}]", key, list(keys), where)
     return checked(section, key, value, where)
 
 
@@ -100,9 +103,13 @@ def _by_part(section: str) -> Callable[[str, object, str], object]:
 def _loaded(name: str, places: Iterable[str | None]) -> Callable[..., object]:
     place = next(filter(None, places), None)
     if place is None:
-        raise not_there(name)
+        raise _not_installed(f"[{name}]: the part of outlive that this section is for")
     check: Callable[..., object] = resolve_name(place)
     return check
+
+
+def _not_installed(part: str) -> OutliveError:
+    return misconfigured(f"{part} is not installed", "Take it out, or install outlive whole.")
 
 
 def _tables(name: str, value: object, path: str, written: str, where: str) -> tuple[object, ...]:
@@ -156,14 +163,17 @@ def _place(path: str, text: str, section: str, key: str | None = None) -> str:
 def _of_ours(env: Mapping[str, str], given: Iterable[str]) -> dict[tuple[str, str], object]:
     """Return what our variables set. `given`: those that may configure. Errors: config_error."""
     values: dict[tuple[str, str], object] = {}
-    names = {f"OUTLIVE_{s}_{k}".upper(): (s, k) for s, keys in KEYS.items() for k in keys if keys[k][0] != TABLES}
+    names = {f"OUTLIVE_{s}_{k}".upper(): (s, k) for s, keys in known().items() for k in keys if keys[k].kind != TABLES}
+    missing = tuple(f"OUTLIVE_{section}_".upper() for section in parts.SECTIONS if not known()[section])
     for name in given:
         if not name.startswith("OUTLIVE_"):
             continue
+        if name.startswith(missing):
+            raise _not_installed(f"{name}: the part of outlive that this variable is for")
         if name not in names:
             raise unknown(f"variable {name}", name, list(names), "the environment")
         section, key = names[name]
-        values[section, key] = checked(section, key, _word(KEYS[section][key][0], env[name]), name)
+        values[section, key] = checked(section, key, _word(known()[section][key].kind, env[name]), name)
     return values
 
 

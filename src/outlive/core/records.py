@@ -143,17 +143,6 @@ class Notification(Record, omitted=("notify_command", "notify_file", "watches", 
         return [*(self.watches or ()), *single]
 
 
-class AuditTarget(Record, omitted=("socket",)):
-    """Where acts are recorded (store/audit/record.py)."""
-
-    to: str = ""
-    directory: str = ""
-    required: bool = False
-    max_bytes: int = 0
-    files: int = 0
-    socket: str | None = None  # of syslog; None: the usual one
-
-
 class SupervisorId(Record):
     pid: int = 0
     start_time: int | None = None

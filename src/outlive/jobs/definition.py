@@ -25,6 +25,7 @@ from outlive.jobs import ownership, watch_spec
 from outlive.jobs.context import Context, Principal
 from outlive.jobs.permission import boundary
 from outlive.jobs.pipelines.naming import name_of
+from outlive.jobs.starting import gate
 from outlive.jobs.starting.plan import Plan
 from outlive.launch import engines
 from outlive.launch.engines import Host
@@ -161,7 +162,7 @@ def working_directory(caller: Principal, given: str | None) -> str:
     if caller.cwd is None and not os.path.isabs(given):
         raise invalid("cwd", f"not an absolute path: {given!r}; nothing was run", hint=_WHERE)
     path = os.path.normpath(os.path.join(caller.cwd or "/", given))
-    if caller.config.has("policy"):  # it decides about what is there, which no link may change
+    if gate.decides(caller.config):  # it decides about what is there, which no link may change
         path = os.path.realpath(path)
     try:
         is_directory = stat.S_ISDIR(os.stat(path).st_mode)

@@ -29,8 +29,11 @@ NAMES = (
 KEEPERS = {"report": "reports", "resources": "limits", "approval": "permission"}
 # Members of `meta.json` of a job that starts when the part lets it (jobs/starting/gate.py): it is not started without the part
 HELD = ("approval",)
-# Parts that do something in the supervisor of a job that has such a member (supervisor/added.py): it is not started without
-IN_SUPERVISOR = ("limits",)
+# Section of the configuration → the part that has its keys (`settings`)
+SECTIONS = {"audit": "audit", "policy": "permission"}
+# Parts with code for supervisors: limits does something for a job that has such a member (supervisor/added.py), which is not
+# started without; audit notes what a supervisor did (supervisor/events/noting.py)
+IN_SUPERVISOR = ("limits", "audit")
 
 
 @cache

@@ -9,9 +9,9 @@ import pytest
 
 from outlive import config
 from outlive.errors import OutliveError
-from outlive.parts.permission.commands import policy_of
 from outlive.parts.permission.policy import decide
 from outlive.parts.permission.policy.rules import Place
+from outlive.parts.permission.settings import policy_of
 from support.pages import CHECKOUT, blocks
 
 SH = ["sh", "-c"]

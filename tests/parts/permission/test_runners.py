@@ -6,9 +6,9 @@ import shlex
 from pathlib import Path
 
 from outlive import config
-from outlive.parts.permission.commands import policy_of
 from outlive.parts.permission.policy import decide, runners
 from outlive.parts.permission.policy.rules import Place
+from outlive.parts.permission.settings import policy_of
 
 # One command a line, quoted as for a shell
 MAY_RUN = r"""

@@ -109,6 +109,11 @@ def anew(definition: Definition) -> Definition:
     return Definition.replace(definition, kept={**definition.kept, **dict.fromkeys(parts.HELD)})
 
 
+def decides(config: Config) -> bool:
+    """Return whether a gate decides about the jobs of callers with this configuration."""
+    return any(map(config.has, parts.gates()))
+
+
 def _deciding(config: Config) -> Iterator[Gate]:
     for section, place in parts.gates().items():
         if config.has(section):

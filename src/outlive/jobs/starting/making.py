@@ -24,7 +24,7 @@ from outlive.jobs.permission import boundary
 from outlive.jobs.pipelines import stages
 from outlive.jobs.starting import gate
 from outlive.jobs.starting.plan import Plan
-from outlive.launch import engines
+from outlive.launch import configured, engines
 from outlive.store import atomic_file
 from outlive.store.job_dir import META, SCRIPT, STDIN_DATA, JobDir, Locks
 from outlive.store.new_job import NewJob
@@ -151,7 +151,9 @@ def _request(ctx: Context, plan: Plan, *, created: bool, awaited: bool) -> Reque
         awaited=awaited,
         created=created,
         shell_path=_shell_path(ctx.caller, plan),
-        **ctx.config.for_request(ctx.env, own_programs.shell(definition.shell or ctx.caller.shell, ctx.env)),
+        **configured.for_request(
+            ctx.config, ctx.env, own_programs.shell(definition.shell or ctx.caller.shell, ctx.env)
+        ),
     )
 
 

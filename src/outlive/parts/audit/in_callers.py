@@ -6,7 +6,7 @@ from outlive import limits
 from outlive.core.records import Definition
 from outlive.errors import OutliveError, from_os
 from outlive.part import Act, Context
-from outlive.store.audit import record
+from outlive.parts.audit import record, settings
 
 
 def note(act: Act) -> None:
@@ -15,7 +15,7 @@ def note(act: Act) -> None:
     Errors: io_error if it cannot be recorded and [audit] says `required`; else the answer warns.
     """
     ctx = act.ctx
-    target = ctx.config.audit(ctx.env)
+    target = settings.target(ctx.config, ctx.env)
     if target is None:
         return
     about = {
@@ -79,7 +79,7 @@ def _without(secrets: list[str], text: str, *, is_cut: bool = False) -> str:
 
 def note_unstarted(ctx: Context, job_id: str, error: OutliveError) -> None:
     """Record that a start failed before the command ran: no supervisor does."""
-    target = ctx.config.audit(ctx.env)
+    target = settings.target(ctx.config, ctx.env)
     if target is None:
         return
     reason = "denied" if error.code == "denied" else "launch"

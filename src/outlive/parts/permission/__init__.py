@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from outlive.part import Part
 from outlive.parts.permission.approvals.asked import MEMBER
 
+POLICY = "policy"  # the section of the configuration
+
 
 class Permission(Part):
     name = "permission"
@@ -19,7 +21,8 @@ class Permission(Part):
         "policy forget": "outlive.parts.permission.verbs.policy:POLICY_FORGET",
     }
     for_person = {"inbox": "outlive.parts.permission.at_terminal.questions:text"}
-    gates = {"policy": "outlive.parts.permission.gate:GATE"}
+    settings = {POLICY: "outlive.parts.permission.settings:KEYS"}
+    gates = {POLICY: "outlive.parts.permission.gate:GATE"}
     tables = {"policy.rule": "outlive.parts.permission.policy.rules:checked"}
     extension = "outlive.parts.permission.extension:Permission"
     after_waits = (

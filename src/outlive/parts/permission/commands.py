@@ -13,11 +13,11 @@ from collections.abc import Mapping
 from weakref import WeakSet
 
 from outlive import limits
-from outlive.config import Config, state_directory
+from outlive.config import state_directory
 from outlive.core.ids import sha256
 from outlive.core.quoted import cut
 from outlive.core.records import Definition, Notification
-from outlive.core.units import duration_ms, timestamp
+from outlive.core.units import timestamp
 from outlive.errors import OutliveError
 from outlive.jobs import acts
 from outlive.jobs.context import Context, Decided, Principal
@@ -30,6 +30,7 @@ from outlive.parts.permission.approvals.person import namespaces
 from outlive.parts.permission.policy import always, decide
 from outlive.parts.permission.policy.decide import Decision, Policy
 from outlive.parts.permission.policy.rules import ASK, DENY, Place
+from outlive.parts.permission.settings import policy_of
 from outlive.system import paths
 
 MOST_HELD = 100  # jobs for whose approval one server waits: each takes open files
@@ -41,14 +42,6 @@ _OTHER_WAY = "Do it another way, or tell the user: [policy] of outlive's configu
 # Of the jobs for whose approval this server waits: a plan lives as long as a thread waits with it
 _waited_for: WeakSet[Plan] = WeakSet()
 _asking = threading.Lock()
-
-
-def policy_of(config: Config) -> Policy | None:
-    """Return the policy for commands; None where none is configured."""
-    if not config.has("policy"):
-        return None
-    ask_timeout_ms = duration_ms(config.get("policy", "ask_timeout"), "policy.ask_timeout")
-    return Policy(config.get("policy", "default"), ask_timeout_ms, config.get("policy", "rule") or ())
 
 
 def strictest_of(caller: Principal, policy: Policy, definition: Definition, overrides: Mapping[str, str]) -> Decision:

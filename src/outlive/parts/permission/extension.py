@@ -16,7 +16,7 @@ from outlive.mcp import threads
 from outlive.mcp.caller import Request
 from outlive.mcp.extension import Answer, Call, Extension, Front, Go, Instead
 from outlive.mcp.tools.call import SPAWNING, Around
-from outlive.parts.permission import elicitation
+from outlive.parts.permission import POLICY, elicitation
 from outlive.parts.permission.approvals import asking
 
 
@@ -53,7 +53,7 @@ class Permission(Extension):
     def _asks(self, ctx: Request) -> Callable[[Context, Definition], bool] | None:
         """Return what asks the user of the client about a job; None if the client shows no forms."""
         if (
-            not self._calls.config.has("policy")
+            not self._calls.config.has(POLICY)
             or not elicitation.can_ask(ctx)
             or not self._caller_of(ctx).rights.approves
         ):

@@ -17,6 +17,7 @@ from outlive import limits
 from outlive.core.records import Definition, Notification
 from outlive.errors import OutliveError, argument, invalid
 from outlive.jobs.starting import gate
+from outlive.launch import configured
 from outlive.launch.engine import Caller, Engine, Finding, Host, Start
 from outlive.parts.hosts import findings
 from outlive.parts.hosts.findings import finding
@@ -235,7 +236,9 @@ def _spawn(
         job_id=job.job_id,
         definition=definition,
         environment=environment,
-        **caller.config.for_request(caller.env, own_programs.shell(definition.shell or caller.shell, caller.env)),
+        **configured.for_request(
+            caller.config, caller.env, own_programs.shell(definition.shell or caller.shell, caller.env)
+        ),
     )
     asked = {"request": request.to_dict(), "start": start, "own_programs": own_programs.known().to_dict()}
     content = json.dumps(asked, ensure_ascii=True).encode()

@@ -22,6 +22,7 @@ from outlive.parts.permission.answers import Always, CheckedJobs, Forgotten, Pol
 from outlive.parts.permission.policy import always, decide
 from outlive.parts.permission.policy.always import Approvals
 from outlive.parts.permission.policy.rules import ALLOW, ASK, DECISIONS, DENY, Place
+from outlive.parts.permission.settings import policy_of
 from outlive.system.user import person
 from outlive.system.waiting import checkpoint
 from outlive.verbs.spec import BOOL, ENV, PATH, STR, STRS, WORDS, Arg, Verb
@@ -55,7 +56,7 @@ def policy_check(
     there = definition.host_of(ctx.caller, host)
     directory = definition.directory_on(ctx.caller, there, cwd)
     variables = check_env(env or {})
-    policy = commands.policy_of(ctx.config)
+    policy = policy_of(ctx.config)
     granted = boundary.granted(ctx.caller, there, sandbox, git=git)
     mode, network = granted.mode, granted.network
     answer = PolicyCheck(
@@ -81,7 +82,7 @@ def policy_check(
 
 
 def _checked_history(ctx: Context) -> PolicyCheck:
-    policy = commands.policy_of(ctx.config)
+    policy = policy_of(ctx.config)
     counts = dict.fromkeys(DECISIONS, 0)
     groups: dict[tuple[str, str, str | None], CheckedJobs] = {}
     for job_id in islice(lookup.job_ids(ctx.caller), limits.POLICY_JOBS):
@@ -124,7 +125,7 @@ def _advice(counts: dict[str, int], groups: Iterable[CheckedJobs]) -> str:
 def policy_list(ctx: Context) -> PolicyList:
     """Return the rules in their order, and what was approved for always. Errors: io_error."""
     path, approvals = _approved()
-    policy = commands.policy_of(ctx.config)
+    policy = policy_of(ctx.config)
     rules = policy.rules if policy else ()
     return PolicyList(
         config=ctx.config.path,

@@ -1,10 +1,8 @@
 """Append to the audit record: one line of JSON for each act, with one write(2). A full file is renamed, and of the
 renamed ones the oldest go.
 
-`target` says where, as `Config.audit` returns it.
+`target` says where (settings.py).
 """
-
-from __future__ import annotations
 
 import fcntl
 import json
@@ -16,7 +14,7 @@ from contextlib import suppress
 from typing import Any
 
 from outlive.core.ids import new_id
-from outlive.core.records import AuditTarget
+from outlive.core.record import Record
 from outlive.core.units import timestamp
 from outlive.system.fds import Closing
 
@@ -29,6 +27,17 @@ _LOG_SOCKET = "/dev/log"
 _LOCK = ".audit.lock"
 _PREFIX, _SUFFIX = "audit-", ".ndjson"  # of a renamed file
 _PRIORITY = 10 * 8 + 6  # authpriv.info (RFC 3164, 4.1.1)
+
+
+class AuditTarget(Record, omitted=("socket",)):
+    """Where acts are recorded."""
+
+    to: str = ""
+    directory: str = ""
+    required: bool = False
+    max_bytes: int = 0
+    files: int = 0
+    socket: str | None = None  # of syslog; None: the usual one
 
 
 def append(target: AuditTarget, verb: str, **facts: Any) -> None:
