@@ -86,7 +86,7 @@ class Script(Record):
     sha256: str = ""
 
 
-class Approval(Record, omitted=("input", "file_env", "env_sha256", "files")):
+class Approval(Record, omitted=("input", "file_env", "env_sha256", "files", "unheld")):
     """What a person is asked before a job starts, and what of it is not in the definition."""
 
     rule: str | None = None
@@ -100,6 +100,7 @@ class Approval(Record, omitted=("input", "file_env", "env_sha256", "files")):
     file_env: dict[str, str | None] | None = None  # variables of its files; null: the value is not shown
     env_sha256: str | None = None
     files: dict[str, list[int]] | None = None  # that the command runs: what a change of each changes
+    unheld: list[str] | None = None  # what else it runs, as sentences say
 
 
 def _targets(file: str | None, command: str | None) -> dict[str, str]:

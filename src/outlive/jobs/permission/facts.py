@@ -85,6 +85,8 @@ def _pairs(definition: Definition) -> Iterator[tuple[str, str]]:
     asked = about.command
     if asked and asked != definition.command and " ".join(asked) not in " ".join(definition.command):
         yield "Asked about", quoted.words(asked)
+    for why in about.unheld or ():
+        yield "What it runs is not held", quoted.quoted(why)
     yield "Directory", quoted.quoted(definition.cwd)
     yield "Host", quoted.quoted(definition.host or "this machine")
     yield from _sandbox(definition)
