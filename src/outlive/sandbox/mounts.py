@@ -26,7 +26,7 @@ from outlive.system import fds
 from outlive.system.paths import opened, spelled_twice
 
 _CACHED = "at-"  # how the name of what jobs cache begins
-_LOCK = "lock"  # beside it
+_LOCK = ".lock"  # beside it
 _LOCK_INSIDE = "/dev/.start"
 _TRIES, _TRY_AGAIN_S = 100, 0.002
 
