@@ -89,9 +89,7 @@ def _bound(caller: Principal, definition: Definition) -> Definition:
         raise OutliveError("denied", f"{paths.moved(cwd, error)}; nothing was run", retryable=True) from error
 
 
-def _asked(
-    decision: Decision, key: str | None, timeout_ms: int, plan: Plan, of_command: dict[str, list[int]] | None
-) -> Approval:
+def _asked(decision: Decision, key: str | None, timeout_ms: int, plan: Plan, noted: files.Noted) -> Approval:
     """Return what is asked, until when, and what a person is shown of the job that its definition
     does not hold: its input, and the variables of its files."""
     now, definition = time.time(), plan.definition
@@ -118,18 +116,19 @@ def _asked(
         input=given,
         file_env=of_files if definition.env_files else None,
         env_sha256=digest(plan.overrides) if is_checked else None,
-        files=of_command,
+        files=noted.stamps or None,
+        unheld=noted.unheld or None,
     )
 
 
-def _files(caller: Principal, plan: Plan) -> dict[str, list[int]] | None:
-    """Return the files that the command of a job runs; None if there are none, or the job runs where they cannot be seen."""
+def _files(caller: Principal, plan: Plan) -> files.Noted:
+    """Return the files that the command of a job runs; none if it runs where they cannot be seen."""
     definition = plan.definition
     if definition.cwd_id is None:
-        return None
+        return files.Noted({}, [f"files are not seen on {definition.host}"])
     command = definition.command if plan.script is None else [os.fsdecode(plan.script)]
     called = {name: value for name, value in plan.overrides.items() if name not in definition.mask}
-    return files.stamps(command, definition.shell or (), definition.cwd, {**caller.env, **called}, called) or None
+    return files.noted(command, definition.shell or (), definition.cwd, {**caller.env, **called}, called)
 
 
 def _take_room(plan: Plan) -> None:

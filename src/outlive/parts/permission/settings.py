@@ -14,7 +14,7 @@ _DEFAULT = 'Say what happens to commands that no rule decides: default = "allow"
 KEYS = {
     "default": Setting("|".join(DECISIONS), needed=_DEFAULT),
     "ask_timeout": Setting(DURATION_OR_0, "1h"),  # 0: nobody is asked
-    "rule": Setting(TABLES, ()),  # policy/rules.py, in the file alone
+    "rule": Setting(TABLES, ()),  # parts/permission/policy/rules.py, in the file alone
 }
 
 

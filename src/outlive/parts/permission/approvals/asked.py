@@ -22,7 +22,7 @@ class GivenInput(Record):
     text: str | None = None  # None if it is too long
 
 
-class Approval(Record, omitted=("input", "file_env", "env_sha256", "files")):
+class Approval(Record, omitted=("input", "file_env", "env_sha256", "files", "unheld")):
     """What a person is asked before a job starts, and what of it is not in the definition."""
 
     rule: str | None = None
@@ -36,6 +36,7 @@ class Approval(Record, omitted=("input", "file_env", "env_sha256", "files")):
     file_env: dict[str, str | None] | None = None  # variables of its files; null: the value is not shown
     env_sha256: str | None = None
     files: dict[str, list[int]] | None = None  # that the command runs: what a change of each changes
+    unheld: list[str] | None = None  # what else it runs, as sentences say
 
 
 def of(definition: Definition) -> Approval | None:

@@ -87,6 +87,8 @@ def _pairs(definition: Definition) -> Iterator[tuple[str, str]]:
     of_rule = about.command
     if of_rule and of_rule != definition.command and " ".join(of_rule) not in " ".join(definition.command):
         yield "Asked about", quoted.words(of_rule)
+    for why in about.unheld or ():
+        yield "What it runs is not held", quoted.quoted(why)
     yield "Directory", quoted.quoted(definition.cwd)
     yield "Host", quoted.quoted(definition.host or "this machine")
     yield from _sandbox(definition)

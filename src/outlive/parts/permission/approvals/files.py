@@ -12,22 +12,19 @@ import itertools
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from outlive.core.shell import form
+from outlive.parts.permission.approvals import unheld
 from outlive.parts.permission.approvals.facts import decides
-from outlive.parts.permission.policy import links, runners
-from outlive.parts.permission.policy.harmless import use_of
+from outlive.parts.permission.approvals.unheld import BRACES, DEEPEST, SOURCES, VARIABLE, is_interpreter
+from outlive.parts.permission.policy import links
 from outlive.sandbox.guard import stamp_of
 from outlive.system import fds
 
 _BETWEEN_WORDS = re.compile(r"[\s;&|()<>{}\"'`$=]+")
 _SHELL_WORD = re.compile(r"""(?:[^\s;&|()<>"'`\\]|\\.|"(?:[^"\\]|\\.)*"|'[^']*')+""", re.DOTALL)
-_SOURCES = frozenset((".", "source", "eval"))  # a shell runs what they are given, or what their words print
-_BRACES = re.compile(r"\{([^{}]*)\}")
 _FIRST_WORD = re.compile(r"(?:^|[;&|(){}\n`!]|\b(?:then|do|else|exec|env|time|nohup)\s)\s*([^\s;&|()<>]+)")
-_VARIABLE = re.compile(r"\$(?:(\w+)|\{(\w+)\})")
-_READS_SCRIPTS = frozenset("script sed awk sql make cmake compiler".split())  # of harmless.py
-_READS_TOO = frozenset("julia expect gdb lldb deno bun uv npx just ansible-playbook Rscript".split())
 _FOUND_AS = (".py", "/__main__.py", "/__init__.py", ".js", ".mjs", ".cjs", "/index.js")  # `-m word`, `node word`
 _READ_BY = {  # what a program runs from the directory that it is started in
     **dict.fromkeys(("make", "gmake"), ("GNUmakefile", "makefile", "Makefile")),
@@ -43,36 +40,77 @@ _READ_BY = {  # what a program runs from the directory that it is started in
 _IS_PATH = re.compile(r"(?!-)(?!.*://)(?:.*/.*|[\w.-]+\.[A-Za-z]\w{0,4})", re.DOTALL)
 _MOST_PLACES = 64  # directories that the words name, from where a later word may name a file
 _MOST_WORDS = 10_000
+_MOST_FOLDERS = 1_000  # words that may name one of these
+_MOST_PATH = 4096  # bytes, PATH_MAX
 _MOST_LOOKED_FOR = 200  # words that may name a file which is not there, or which is found by part of its name
 _MOST_MATCHES = 100  # of a pattern
-_DEEPEST = 3  # interpreters that are scripts
 _LINE_BYTES = 256
 
 
-def stamps(
+class Noted(NamedTuple):
+    """The files that a command runs: what a change of each changes, nothing for one that is not there. `unheld`: what
+    else it runs, as sentences say."""
+
+    stamps: dict[str, list[int]]
+    unheld: list[str]
+
+
+class _Reached:
+    """Which limits were reached, of directories apart: few commands depend on these."""
+
+    def __init__(self) -> None:
+        self.any: list[str] = []
+        self.of_places: list[str] = []
+
+    def first(
+        self, most: int, words: Iterable[str], what: str, *, distinct: bool = True, of_places: bool = False
+    ) -> list[str]:
+        """Return the first words, or the first different ones."""
+        taken = [*itertools.islice(dict.fromkeys(words) if distinct else words, most + 1)]
+        if len(taken) > most:
+            (self.of_places if of_places else self.any).append(f"it has more than {most:,} {what}")
+        return taken[:most]
+
+
+def noted(
     command: Sequence[str], shell: Sequence[str], cwd: str, env: Mapping[str, str], called: Mapping[str, str]
-) -> dict[str, list[int]]:
-    """Return what a change of each file changes that the words of a command run, also those within a word; nothing
-    for one that is not there. `shell`: what reads it, if anything does. `env`: the variables of the job without
-    secret ones, of which the call sets `called`."""
+) -> Noted:
+    """Return the files that the words of a command run, also those within a word. `shell`: what reads it, if anything
+    does. `env`: the variables of the job without secret ones, of which the call sets `called`."""
     # No other values: they might be secret, and the paths are stored
     known = {name: value for name, value in {**env, "PWD": cwd}.items() if os.path.isabs(value)}
+    reached = _Reached()
+    reached.of_places += ["CDPATH says where `cd` leads"] if env.get("CDPATH") else []
+    stamps = _stamps(command, shell, cwd, env.get("PATH") or os.defpath, known, called, reached)
+    return Noted(stamps, unheld.sentences(command, shell, known, reached.any, reached.of_places))
+
+
+def _stamps(
+    command: Sequence[str],
+    shell: Sequence[str],
+    cwd: str,
+    path: str,
+    known: Mapping[str, str],
+    called: Mapping[str, str],
+    reached: _Reached,
+) -> dict[str, list[int]]:
     every = [*filter(None, _words(command, known))]
-    words = [*dict.fromkeys(every)][:_MOST_WORDS]
+    words = reached.first(_MOST_WORDS, every, "words")
     firsts = [word for text in command for word in _FIRST_WORD.findall(text)] if shell else command[:1]
-    firsts = [*dict.fromkeys(firsts)][:_MOST_LOOKED_FOR]
-    reads = (
-        any(map(_is_interpreter, words)) or not _SOURCES.isdisjoint(firsts) or not all(map(form.is_shell, shell[:1]))
-    )
+    firsts = reached.first(_MOST_LOOKED_FOR, firsts, "programs")
+    reads = any(map(is_interpreter, words)) or not SOURCES.isdisjoint(firsts) or not all(map(form.is_shell, shell[:1]))
     of_variables = [part for name in called if decides(name) for part in called[name].split(os.pathsep)]
-    looked = _Looked(cwd, env.get("PATH") or os.defpath, words)
+    looked = _Looked(cwd, path, words, reached)
     files = [file for file in looked.there([*shell[:1], *words]) if reads or os.access(file, os.X_OK)]
     files += looked.there(of_variables)
     of_programs = [file for word in words for file in _READ_BY.get(os.path.basename(word), ())]
-    of_programs += [file for word in _behind_interpreters(every) for file in (word, *_found_as(word))]
+    behind = _behind_interpreters(reached.first(4 * _MOST_WORDS, every, "words", distinct=False))
+    behind = reached.first(_MOST_LOOKED_FOR, behind, "words behind interpreters")
+    of_programs += [file for word in behind for file in (word, *_found_as(word))]
     files += [*looked.there(of_programs), *looked.not_there(of_programs)]
     paths = [word for word in (*firsts, *(words if reads else ())) if _IS_PATH.fullmatch(word)]
-    files += [*looked.not_there(paths[:_MOST_LOOKED_FOR]), *looked.not_before(firsts)]
+    paths = reached.first(_MOST_LOOKED_FOR, paths, "words that look like paths")
+    files += [*looked.not_there(paths), *looked.not_before(firsts)]
     return {file: stamp_of(file) for file in (*files, *looked.interpreters(files))}
 
 
@@ -80,11 +118,11 @@ def _behind_interpreters(words: Sequence[str]) -> list[str]:
     """Return what may be the script of an interpreter: the first word behind it that is no option."""
     found: dict[str, None] = {}
     expected = False
-    for word in words[: 4 * _MOST_WORDS]:
+    for word in words:
         if expected and not word.startswith("-"):
             found[word] = None
-        expected = _is_interpreter(word) or (expected and word.startswith("-"))
-    return [*found][:_MOST_LOOKED_FOR]
+        expected = is_interpreter(word) or (expected and word.startswith("-"))
+    return [*found]
 
 
 def _found_as(word: str) -> list[str]:
@@ -105,7 +143,7 @@ def _words(command: Sequence[str], known: Mapping[str, str]) -> Iterator[str]:
         yield from _BETWEEN_WORDS.split(text)
         for quoted in _SHELL_WORD.findall(text):
             plain = re.sub(r"\\(.)|[\"']", r"\1", quoted, flags=re.DOTALL)
-            plain = _VARIABLE.sub(lambda match: known.get(match[1] or match[2], match[0]), plain)
+            plain = VARIABLE.sub(lambda match: known.get(match[1] or match[2], match[0]), plain)
             attached = plain[2:] if plain[:1] == "-" and plain[:2] != "--" else ""  # `-fp.awk`
             for word in (plain, plain.rpartition("=")[2], attached):
                 home = known.get("PWD", ".") if word.startswith("~+/") else known.get("HOME", "~")
@@ -115,13 +153,13 @@ def _words(command: Sequence[str], known: Mapping[str, str]) -> Iterator[str]:
 def _of_braces(word: str) -> list[str]:
     """Return the words that a shell makes of one with braces, of more than a few none but itself."""
     words = [word]
-    for _ in range(_DEEPEST):
-        if not any(map(_BRACES.search, words)) or len(words) > _MOST_MATCHES:
+    for _ in range(DEEPEST):
+        if not any(map(BRACES.search, words)) or len(words) > _MOST_MATCHES:
             break
         words = [
             one[: found.start()] + part + one[found.end() :] if found else one
             for one in words
-            for found in [_BRACES.search(one)]
+            for found in [BRACES.search(one)]
             for part in (found[1].split(",") if found else [""])
         ]
     return words
@@ -130,15 +168,18 @@ def _of_braces(word: str) -> list[str]:
 class _Looked:
     """Which files of a job's directory, of those that its words name, and of PATH words lead to."""
 
-    def __init__(self, cwd: str, path: str, words: Sequence[str]) -> None:
+    def __init__(self, cwd: str, path: str, words: Sequence[str], reached: _Reached) -> None:
         self._cwd = cwd
+        self._reached = reached
         places = {cwd: None}
-        for _ in range(_DEEPEST):  # `cd a; cd b`
+        names = (word for word in words if len(word) < _MOST_PATH and "\n" not in word)
+        folders = reached.first(_MOST_FOLDERS, names, "words that may be directories", of_places=True)
+        for _ in range(DEEPEST):  # `cd a; cd b`
             for place in [*places]:
                 if len(places) <= _MOST_PLACES:
-                    below = (os.path.normpath(os.path.join(place, word)) for word in words)
-                    places |= dict.fromkeys(filter(os.path.isdir, itertools.islice(below, _MOST_LOOKED_FOR)))
-        self._places = [*places][:_MOST_PLACES]
+                    below = (os.path.normpath(os.path.join(place, word)) for word in folders)
+                    places |= dict.fromkeys(filter(os.path.isdir, below))
+        self._places = reached.first(_MOST_PLACES, places, "directories among its words", of_places=True)
         self._programs = [os.path.join(cwd, place) for place in path.split(os.pathsep)]
 
     def _is_fixed(self, file: str) -> bool:
@@ -149,7 +190,12 @@ class _Looked:
             places = [*self._places, *([] if os.sep in word else filter(self._may_change, self._programs))]
             for place in dict.fromkeys(places):
                 file = os.path.join(place, word)
-                matches = glob.glob(file)[:_MOST_MATCHES] if re.search(r"[*?[]", word) else [file]
+                is_pattern = re.search(r"[*?[]", word) is not None
+                matches = (
+                    self._reached.first(_MOST_MATCHES, glob.iglob(file), f"files named `{word}`")
+                    if is_pattern
+                    else [file]
+                )
                 yield from (one for one in matches if os.path.isfile(one) and not self._is_fixed(one))
 
     def _may_change(self, place: str) -> bool:
@@ -180,11 +226,13 @@ class _Looked:
     def interpreters(self, files: Iterable[str]) -> Iterator[str]:
         """Yield the interpreters of scripts, and theirs."""
         for file in files:
-            for _ in range(_DEEPEST):
+            for _ in range(DEEPEST):
                 file = _interpreter(file)
                 if not file or self._is_fixed(file):
                     break
                 yield file
+            else:
+                self._reached.any.append(f"its interpreters are more than {DEEPEST} scripts")
 
 
 def _interpreter(file: str) -> str:
@@ -196,9 +244,3 @@ def _interpreter(file: str) -> str:
         return ""
     words = os.fsdecode(line[2:]).split()
     return words[0] if line.startswith(b"#!") and words else ""
-
-
-def _is_interpreter(word: str) -> bool:
-    name = os.path.basename(word)
-    use = use_of(name) or use_of(runners.plain(name))
-    return form.is_shell(name) or name in _READS_TOO or (use is not None and use.check in _READS_SCRIPTS)

@@ -18,7 +18,7 @@ from outlive.parts.permission.policy.harmless import use_of
 # How a shell is called to run a string
 _STRING_FLAGS = frozenset({"-c", "-l", "-lc", "-cl"})
 # They change what the words of a later command mean, or run their arguments as a command
-_CHANGING = frozenset(
+CHANGING = frozenset(
     ". source eval exec builtin command alias unalias export declare typeset readonly local set unset setopt unsetopt "
     "shopt enable disable hash trap let read mapfile readarray getopts complete compgen compopt compctl compadd "
     "compset bind fc wait emulate autoload functions unfunction noglob nocorrect float integer nameref print vared zmodload "
@@ -94,7 +94,7 @@ def _why_other(command: form.Command) -> str | None:
         return f"`{word}` stands for a name of a file"
     if "=" in word:
         return f"`{word}` sets a variable"
-    if name in _CHANGING or word.startswith("%"):  # `%1` is `fg %1`
+    if name in CHANGING or word.startswith("%"):  # `%1` is `fg %1`
         return f"`{word}` changes what the words after it mean"
     if not word:
         return "a command has no name"
