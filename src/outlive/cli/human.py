@@ -91,10 +91,13 @@ def _alone(answer: dict[str, object], style: Style) -> str:
 
 
 def _deleted(answer: dict[str, object]) -> str:
-    gone = [job for job in entries_of(answer, "jobs") if job["action"] == "would_delete"]
-    did, count = ("Would delete", len(gone)) if answer["dry_run"] else ("Deleted", number_of(answer, "deleted"))
+    would = [job for job in entries_of(answer, "jobs") if job["action"] == "would_delete"]
+    did, count = ("Would delete", len(would)) if answer["dry_run"] else ("Deleted", number_of(answer, "deleted"))
     left = f"{_jobs_of(number_of(answer, 'used_jobs'))} ({size(number_of(answer, 'used_bytes'))}) {'are' if answer['dry_run'] else 'stay'}"
-    return f"{did} {_jobs_of(count)}, {size(number_of(answer, 'freed_bytes'))}; {left} in {line(text_of(answer, 'root'))}.\n"
+    gone = (
+        f"{_jobs_of(count)} older than {line(text_of(answer, 'older_than'))}, {size(number_of(answer, 'freed_bytes'))}"
+    )
+    return f"{did} {gone}; {left} in {line(text_of(answer, 'root'))}.\n"
 
 
 def _jobs_of(count: int) -> str:

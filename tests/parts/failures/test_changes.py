@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
 
 from outlive.answers import other_run
+from outlive.answers.reading import LogLines
+from outlive.parts.failures.lines import middle
 from outlive.parts.failures.runs import changes
 from outlive.store.output.gap import Hole
 
@@ -148,6 +151,59 @@ def test_the_end_of_a_long_output_is_compared_and_numbered_as_it_stands(monkeypa
     gapped: Any = Printed("first\nXXXXXXthird\n", Hole(6, 12, 0, ends_line=False))
     monkeypatch.setattr(changes, "COMPARED_BYTES", 1024)
     assert changes.Printed(gapped, ()).row(0, 1, raw=False) == "2:third"
+
+
+def compared(before: str, now: str, **how: Any) -> LogLines:
+    """The answer of `log` with `compare` about two texts."""
+    other: Any = Printed(before)
+    this: Any = Printed(now)
+    run = other_run.OtherRun(job_id="01J9ABCDEFGHJKMNPQRSTVWXYZ", exit_code=0, ago_ms=1)
+    given = {"max_bytes": 8_192, "limit": None, "raw": False, **how}
+    return changes.lines(this, changes.Printed(this, ()), changes.Printed(other, ()), run, **given)
+
+
+NOISE = "".join(f"step {n} is done\n" for n in range(40))
+BOTH = "In the last 0 MiB of each output and the lines before them that report a failure: "
+
+
+@pytest.fixture
+def short_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(changes, "COMPARED_BYTES", 200)
+
+
+@pytest.mark.usefixtures("short_end")
+def test_a_failure_before_what_is_compared_line_by_line_is_compared_too() -> None:
+    traceback = 'Traceback (most recent call last):\n  File "a.py", line 3, in f\nValueError: no lock\n'
+    found = compared(NOISE, f"begun\n{traceback}{NOISE}")
+    assert found.shown.output == "2:Traceback (most recent call last):\n4:ValueError: no lock\n"
+    assert (found.first_line, found.last_line, found.hint) == (2, 4, f"{BOTH}the kinds of lines shown are new.")
+    found = compared(f"{traceback}{NOISE}", f"begun\n{NOISE}{traceback}{NOISE}")
+    assert (found.shown.output, found.hint) == ("", f"{BOTH}no kind of line is new.")
+    assert compared(f"{NOISE}{traceback}", f"{traceback}{NOISE}").shown.output == "", "wherever it stands"
+    gone = compared(f"{traceback}{NOISE}", NOISE).shown.output
+    assert gone.endswith("printed:]\n1:Traceback (most recent call last):\n3:ValueError: no lock\n")
+
+
+@pytest.mark.usefixtures("short_end")
+def test_failures_before_the_end_are_folded_with_those_in_it_and_common_words_are_no_news() -> None:
+    error = "ERROR: no lock\n"
+    assert compared(NOISE, f"{error}{NOISE}{error}").shown.output == "1:ERROR: no lock (× 2)\n"
+    assert compared(NOISE, f"it failed to be new\n{NOISE}").shown.output == "1:it failed to be new\n"
+    often = "".join(f"try {n} was refused\n" for n in range(9))
+    assert compared(NOISE, f"{often}{NOISE}").shown.output == ""
+
+
+@pytest.mark.usefixtures("short_end")
+def test_what_was_not_compared_is_not_said_to_be_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert compared(NOISE, NOISE).hint == f"{BOTH}no kind of line is new."
+    assert compared("same\n", NOISE[:99] + "same\n").hint is None, "all of it was compared, and is new"
+    assert compared("same\n", "same\n").hint == "It printed no kind of line that the other run did not print."
+    monkeypatch.setattr(middle, "MOST_S", 0.0)
+    monkeypatch.setattr(middle, "_CHUNK_BYTES", 100)
+    hint = compared(NOISE, NOISE).hint
+    assert hint is not None and re.search(r"failure \(but of [\d,.]+ \w+, which were not searched\): no kind", hint)
+    monkeypatch.setattr(changes, "compiled", lambda added: None)
+    assert compared(NOISE, NOISE).hint == "In the last 0 MiB of each output: no kind of line is new."
 
 
 @pytest.mark.parametrize(

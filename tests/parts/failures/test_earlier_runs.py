@@ -210,6 +210,29 @@ def test_where_there_is_no_room_for_all_new_lines_those_that_report_a_failure_co
     jobs.end()
 
 
+def test_of_a_very_long_output_the_failures_before_what_is_compared_are_compared_too(
+    cli: Cli, jobs: Jobs, work: Path
+) -> None:
+    noise = "".join(f"INFO step {n} of many is done\n" for n in range(300_000))
+
+    def compared(printed: str) -> Any:
+        (work / "out").write_text(printed)
+        job = cli.ok("run", "--wait", "--max-bytes", "1", "cat out; exit 1")["job_id"]
+        return cli.ok("log", job, "--compare", "previous")
+
+    where = "In the last 8 MiB of each output and the lines before them that report a failure: "
+    compared(noise)
+    found = compared(f"begun\nValueError: no lock\n{noise}")
+    assert (found["output"], found["first_line"]) == ("2:ValueError: no lock\n", 2)
+    assert found["hint"] == f"{where}the kinds of lines shown are new."
+    found = compared(f"{noise}ValueError: no lock\n")
+    assert (found["output"], found["hint"]) == ("", f"{where}no kind of line is new.")
+    shown = render(found).split("\n")
+    assert shown[0].startswith("exited 1") and shown[1] == found["hint"], "before how much differs"
+    assert shown[2].endswith("): 0 kinds of lines new, 0 gone.")
+    jobs.end()
+
+
 def test_without_another_run_it_is_said_why_nothing_is_compared(cli: Cli, run: Any, jobs: Jobs) -> None:
     job = run("one")["job_id"]
     for which, said in (("previous", "has ended,"), ("passed", "has ended with 0,")):

@@ -51,7 +51,7 @@ def test_a_model_reads_in_one_line_what_changed_and_asks_for_what_is_new(
     for true in (True, "true", "True", "previous"):
         found = ask(calls, ADMIN, PROCESS, action="log", job_id=failed["job_id"], compare=true)
         assert found["output"].startswith("2:FAILED a.py::three\n[gone: 1 kind ")
-    assert "): 1 kind of lines new, 1 gone\n" in render(found)
+    assert "): 1 kind of lines new, 1 gone.\n" in render(found)
     for false in (False, "false", None):
         found = ask(calls, ADMIN, PROCESS, action="log", job_id=failed["job_id"], compare=false)
         assert found["output"] == "FAILED a.py::two\nFAILED a.py::three\n"

@@ -174,7 +174,7 @@ def compared(answer: Members) -> list[str]:
     if not run:
         return []
     kinds = f"{counted(number_of(run, 'new'), 'kind')} of lines new, {run['gone']:,} gone"
-    return [f"compared with job {short_id(text_of(run, 'job_id'))} ({other_run.how(run)}): {kinds}"]
+    return [f"Compared with job {short_id(text_of(run, 'job_id'))} ({other_run.how(run)}): {kinds}."]
 
 
 def masked(answer: Members) -> list[str]:
