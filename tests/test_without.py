@@ -11,7 +11,7 @@ import pytest
 from mcp.types import INVALID_PARAMS, METHOD_NOT_FOUND
 
 from outlive import parts
-from outlive.core.records import Definition, EngineRecord
+from outlive.core.records import Definition, EngineRecord, Sandbox
 from outlive.mcp.stdio.first_answers import PREFIX
 from outlive.part import Part
 from outlive.parts.page.chat.declaration import VIEW_URI
@@ -66,6 +66,34 @@ def test_a_job_on_a_host_stays_readable_without_the_part(cli: Cli, place: Path, 
     config.write_text('[hosts.box]\nkind = "ssh"\ntarget = "box"\n', encoding="utf-8")
     error = cli.error("list", code="config_error", env={**env, "OUTLIVE_CONFIG": str(config)})
     assert "[hosts]: the part of outlive that this section is for is not installed" in error["message"]
+
+
+def test_nothing_runs_without_the_sandbox_it_was_to_have(cli: Cli, place: Path, root: Path) -> None:
+    installed = Installed(place)
+    shutil.rmtree(installed.package / "parts" / "sandbox")
+    env: dict[str, str | None] = {**installed.env}
+    job = cli.ok("create", "touch ran")["job_id"]
+    with closing(Store.open(str(root), {})) as store, JobDir.open(store, job) as directory:
+        directory.write_meta(Definition.replace(directory.read_meta(), sandbox=Sandbox(mode="workspace-write")))
+    found = cli.ok("status", job, env=env)
+    assert (found["state"], found["sandbox"]["mode"]) == ("created", "workspace-write")
+    config = place / "config.toml"
+    config.write_text('[sandbox]\nmode = "workspace-write"\n', encoding="utf-8")
+    configured = {**env, "OUTLIVE_CONFIG": str(config)}
+    for words, of in (
+        (("start", job), env),
+        (("restart", job), env),
+        (("run", "--sandbox", "read-only", "touch ran"), env),
+        (("run", "touch ran"), configured),
+        (("start", cli.ok("create", "touch ran")["job_id"]), configured),
+    ):
+        error = cli.error(*words, code="not_supported", env=of)
+        assert "the part sandbox of outlive, which is not installed here; nothing was run" in error["message"]
+    with RawMcp(log=place / "log", command=[*installed.command, "mcp", "--sandbox", "read-only"], env=env) as raw:
+        raw.start()
+        refused = raw.call("exec", command="touch ran")
+        assert (refused["ok"], refused["error"]["code"]) == (False, "not_supported")
+    assert not Path("ran").exists()
 
 
 def test_a_job_with_a_test_report_stays_readable_without_the_part(cli: Cli, place: Path) -> None:

@@ -109,6 +109,8 @@ class Part:
     tables: Mapping[str, str] = {}
     # Section of the configuration → "module:GATE" (jobs/starting/gate.py) of what decides about the jobs of callers who have it
     gates: Mapping[str, str] = {}
+    # "module:BOUNDARY" (jobs/starting/boundary.py) of what decides what jobs may reach. One part has it
+    boundary: str = ""
     # Kind of host → "module:ENGINE" (launch/engine.py)
     engines: Mapping[str, str] = {}
 
@@ -228,6 +230,11 @@ class Part:
         """Return the list of tools as it is shown to a client with these capabilities and rights, which has asked for it:
         the SDK may not be loaded yet."""
         return offered
+
+    def can_sandbox(self, config: Config) -> bool:
+        """Return whether it can give a job of this machine a sandbox: else a list of tools does not have its arguments. It is
+        asked for each list."""
+        return False
 
     def reads_object(self, capabilities: Mapping[str, object]) -> bool:
         """Return whether a client with these capabilities reads the object of an answer in `_meta`, where the text alone

@@ -15,6 +15,7 @@ NAMES = (
     "hosts",
     "http",
     "failures",
+    "sandbox",
     "permission",
     "top",
     "page",
@@ -66,6 +67,11 @@ def for_person(type_: str) -> Callable[..., str] | None:
     """Return what makes the text for a person of answers of this type; None if no part has it."""
     place = next((part.for_person[type_] for part in every() if type_ in part.for_person), None)
     return None if place is None else resolve_name(place)
+
+
+def boundary() -> str | None:
+    """Return "module:NAME" of what decides what jobs may reach (jobs/starting/boundary.py); None if no part has it."""
+    return next((part.boundary for part in every() if part.boundary), None)
 
 
 def missing(kept: Mapping[str, object]) -> list[str]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
+from outlive import parts
 from outlive import verbs as verbs_module
 from outlive.config import Config
 from outlive.errors import invalid
-from outlive.sandbox import bubblewrap
 from outlive.system import shells
 from outlive.verbs import spec
 from outlive.verbs.spec import Arg, Verb
@@ -50,7 +50,7 @@ def listed(verb: Verb, config: Config, limited: Collection[str] = ()) -> list[Ar
     shown = [arg for arg in accepted(verb) if not arg.hidden]
     useful = [arg for arg in shown if arg.section is None or arg.section in limited or config.uses(arg.section)]
     possible = [arg for arg in shown if arg.name in _OFFERED_WHERE_POSSIBLE and arg not in useful]
-    if possible and bubblewrap.can_work(config.get("sandbox", "bwrap")):
+    if possible and any(part.can_sandbox(config) for part in parts.every()):
         useful = [arg for arg in shown if arg in useful or arg in possible]
     return useful
 

@@ -7,9 +7,8 @@ from outlive.answers import advice, sentences
 from outlive.answers.advice import Advice
 from outlive.answers.other_run import OtherRun
 from outlive.core.started import never_ran
-from outlive.jobs.diagnosis import sandboxed
 from outlive.part import Look, Said
-from outlive.parts.failures import JOINING, exit_code, failure, silence
+from outlive.parts.failures import JOINING, exit_code, failure, sandboxed, silence
 from outlive.parts.failures.answers import Before
 from outlive.parts.failures.causes import own_words, taken_port
 from outlive.parts.failures.runs import changes, earlier_runs

@@ -21,8 +21,8 @@ from outlive.core.units import timestamp
 from outlive.errors import OutliveError
 from outlive.jobs import acts
 from outlive.jobs.context import Context, Decided, Principal
-from outlive.jobs.permission import boundary
 from outlive.jobs.starting.plan import Plan
+from outlive.launch import engines
 from outlive.parts.permission.approvals import asked, files
 from outlive.parts.permission.approvals.asked import Approval, GivenInput
 from outlive.parts.permission.approvals.facts import decides, digest
@@ -80,7 +80,7 @@ def require(ctx: Context, plan: Plan, *, ask: bool) -> None:
 
 def _bound(caller: Principal, definition: Definition) -> Definition:
     """Return the definition of a job that starts in exactly the directory that its `cwd` leads to now. Errors: denied."""
-    if boundary.is_apart(caller, definition):
+    if engines.is_apart(caller.config, definition):
         return Definition.replace(definition, cwd_id=None)
     cwd = os.path.realpath(definition.cwd)
     try:

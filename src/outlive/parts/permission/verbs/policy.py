@@ -16,7 +16,7 @@ from outlive.errors import argument, from_os, invalid
 from outlive.jobs import acts, definition, lookup
 from outlive.jobs import command as command_module
 from outlive.jobs.context import Context
-from outlive.jobs.permission import boundary
+from outlive.jobs.starting import boundary
 from outlive.parts.permission import commands
 from outlive.parts.permission.answers import Always, CheckedJobs, Forgotten, PolicyCheck, PolicyList, Rule
 from outlive.parts.permission.policy import always, decide
@@ -57,7 +57,7 @@ def policy_check(
     directory = definition.directory_on(ctx.caller, there, cwd)
     variables = check_env(env or {})
     policy = policy_of(ctx.config)
-    granted = boundary.granted(ctx.caller, there, sandbox, git=git)
+    granted = boundary.of_part().granted(ctx.caller, there, sandbox, git=git)
     mode, network = granted.mode, granted.network
     answer = PolicyCheck(
         decision=ALLOW,
