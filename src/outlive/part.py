@@ -95,6 +95,12 @@ class Part:
     verbs: Mapping[str, str] = {}
     # The same for verbs that a server offers too: their declarations import no function of a verb
     actions: Mapping[str, str] = {}
+    # What those are for, behind their names in the description of `process`: "a pty job's terminal"
+    about_actions: str = ""
+    # Type of an answer of its verbs → "module:function" that takes the answer, and returns what it shows of a job, and lines of
+    # ours about it: as a model reads them, and as a person does. Else the fields of the answer are shown by their names
+    for_model: Mapping[str, str] = {}
+    for_person: Mapping[str, str] = {}
 
     # --- read in a caller, when the configuration is read, or a job of a host is started, read or ended ---
 

@@ -9,7 +9,7 @@ import os
 from collections.abc import Mapping
 from itertools import groupby
 
-from outlive import verbs
+from outlive import parts, verbs
 from outlive.answers.listing import Listed
 from outlive.answers.permission import is_pending
 from outlive.cli import stdio, summary, usage
@@ -51,12 +51,15 @@ def answer(answer: dict[str, object], style: Style, *, verbose: bool = False) ->
         return _client(answer)
     if answer["type"] == "schema":
         return json.dumps(answer.get("schema"), indent=2, ensure_ascii=False) + "\n"
-    parts = [] if answer["type"] in _TEXT_ONLY else [_head(answer, style, verbose=verbose)]
-    parts += _texts(answer)
-    if answer["type"] == "screen" and not verbose:
-        parts += [f"({line(one)})\n" for one in texts_of(answer, "warnings")]
-    parts.append(_hint(answer))
-    return "\n".join(part for part in parts if part) or "(no output)\n"
+    shown = parts.for_person(text_of(answer, "type"))
+    if shown is not None:
+        body, notes = shown(answer)
+        said = [_fields(answer, style), body] if verbose else [body, *(f"({line(one)})\n" for one in notes)]
+    else:
+        said = [] if answer["type"] in _TEXT_ONLY else [_head(answer, style, verbose=verbose)]
+        said += _texts(answer)
+    said.append(_hint(answer))
+    return "\n".join(one for one in said if one) or "(no output)\n"
 
 
 def _hint(answer: dict[str, object]) -> str:
@@ -71,8 +74,6 @@ def _head(answer: dict[str, object], style: Style, *, verbose: bool) -> str:
         return _deleted(answer)
     if answer["type"] == "usage":
         return usage.of(answer, style)
-    if answer["type"] == "screen" and not verbose:
-        return ""
     return _alone(answer, style) or _fields(answer, style)
 
 
@@ -311,11 +312,6 @@ def _cell(name: str, value: object) -> str:
 
 def _texts(answer: dict[str, object]) -> list[str]:
     """Return what the job printed. The tails are used only without merged output, because they are the same text."""
-    if isinstance(answer.get("lines"), list) and answer["type"] == "screen":
-        rows = [readable(str(row)).rstrip() for row in texts_of(answer, "lines")]
-        while rows and not rows[-1]:
-            rows.pop()
-        return ["".join(f"{row}\n" for row in rows) or "(the screen is empty)\n"]
     texts = {**object_of(answer, "snapshot"), **answer}
     if texts.get("output") or texts.get("snippet"):
         shown = readable(text_of(texts, "output") or text_of(texts, "snippet"))

@@ -3,9 +3,11 @@ neither are those that need it; everything else works."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from importlib import import_module
+from pkgutil import resolve_name
+from typing import TypeAlias
 
 from outlive.part import Part
 
@@ -26,6 +28,10 @@ NAMES = (
 KEEPERS = {"report": "reports", "resources": "limits"}
 # Parts that do something in the supervisor of a job that has such a member (supervisor/added.py): it is not started without
 IN_SUPERVISOR = ("limits",)
+
+
+# Of an answer: what it shows of a job, and lines of ours about it
+Text: TypeAlias = Callable[[Mapping[str, object]], tuple[str, list[str]]]
 
 
 @cache
@@ -80,6 +86,16 @@ def not_there(missing: Sequence[str]) -> str:
 
 def _keepers(kept: Mapping[str, object]) -> set[str]:
     return {KEEPERS[name] for name, value in kept.items() if name in KEEPERS and value is not None}
+
+
+def for_model(type_: str) -> Text | None:
+    """Return what makes the text for a model of an answer of this type; None if no part does."""
+    return next((resolve_name(part.for_model[type_]) for part in every() if type_ in part.for_model), None)
+
+
+def for_person(type_: str) -> Text | None:
+    """Return what makes the text for a person; None if no part does."""
+    return next((resolve_name(part.for_person[type_]) for part in every() if type_ in part.for_person), None)
 
 
 @cache

@@ -7,6 +7,15 @@ from outlive.part import Part
 
 class Terminal(Part):
     name = "terminal"
+    actions = {
+        "send-keys": "outlive.parts.terminal.verbs:SEND_KEYS",
+        "paste": "outlive.parts.terminal.verbs:PASTE",
+        "screen": "outlive.parts.terminal.verbs:SCREEN",
+        "resize": "outlive.parts.terminal.verbs:RESIZE",
+    }
+    about_actions = "a pty job's terminal"
+    for_model = {"screen": "outlive.parts.terminal.wording:for_model"}
+    for_person = {"screen": "outlive.parts.terminal.wording:for_person"}
     verbs = {
         "attach": "outlive.parts.terminal.verbs:ATTACH",
         "top": "outlive.parts.terminal.verbs:TOP",

@@ -26,8 +26,8 @@ from outlive.jobs.control_client import ControlClient, ask
 from outlive.jobs.diagnosis import other_machine
 from outlive.jobs.interaction import keyboard, stdin
 from outlive.jobs.permission.person import person
+from outlive.parts.terminal.for_terminals import ForTerminals
 from outlive.render.emulator import RESET
-from outlive.render.for_terminals import ForTerminals
 from outlive.render.screen import render
 from outlive.store.inspection.inspect import Inspection
 from outlive.store.job_dir import JobDir

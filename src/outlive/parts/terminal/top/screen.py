@@ -20,12 +20,12 @@ from outlive.jobs import adoption, lookup
 from outlive.jobs.context import Context
 from outlive.jobs.permission.person import require_person_here
 from outlive.parts.terminal import attach
+from outlive.parts.terminal.screen import screen
 from outlive.parts.terminal.top.jobs import Jobs, asks
 from outlive.verbs import spelling
 from outlive.verbs.inbox import question_of
 from outlive.verbs.kill import kill
 from outlive.verbs.log import log
-from outlive.verbs.screen import screen
 
 _EVERY_S = 1.0
 _PREVIEW_ROWS = 9

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from outlive.answers import sentences
 from outlive.answers.job import Job
-from outlive.answers.reading import Screen
 from outlive.answers.spans import Cursor
 from outlive.jobs import adoption, job_answer, lookup
 from outlive.jobs.context import Context
 from outlive.jobs.interaction import keyboard, stdin
 from outlive.jobs.interaction import screen as of_job
+from outlive.parts.terminal.answers import Screen
 from outlive.render import head_and_tail
 from outlive.store.output.merged import Output
 
