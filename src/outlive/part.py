@@ -75,6 +75,15 @@ class Said(NamedTuple):
     advice: Sequence[Advice] = ()
 
 
+class Hold(NamedTuple):
+    """A person who holds the keyboard of a job's terminal. `since`: a time stamp."""
+
+    held_by: str
+    since: str
+    hint: str  # for a program: what to do meanwhile
+    warning: str  # for a program that has typed nevertheless
+
+
 class Beside(NamedTuple):
     """What a part says beside what a job used."""
 
@@ -175,6 +184,16 @@ class Part:
     def wants_person(self, inspection: Inspection, job: JobDir) -> str | None:
         """Return what is to be said of a running job without a terminal that does nothing more until a person comes; None
         of others. A caller who waits for it asks after some seconds, and is answered then."""
+        return None
+
+    def keyboard(self, job: JobDir) -> Hold | None:
+        """Return who holds the keyboard of a running job's terminal; None: no person does. It is asked in a caller, for
+        each answer about a job with a terminal, and after a call has written to one."""
+        return None
+
+    def how_to_answer(self, inspection: Inspection, *, hidden: bool) -> str | None:
+        """Return how to answer what a job with a terminal asks; None: with the verbs of the heart. `hidden`: what is
+        typed is not shown, as of a password. It is asked in a caller, for an answer about a job that waits for input."""
         return None
 
     def lines(self, answer: Mapping[str, object]) -> list[str]:

@@ -9,7 +9,7 @@ from importlib import import_module
 from pkgutil import resolve_name
 from typing import TypeAlias
 
-from outlive.part import Part
+from outlive.part import Hold, Inspection, JobDir, Part
 
 NAMES = (
     "terminal",
@@ -58,6 +58,16 @@ def lines(answer: Mapping[str, object]) -> list[str]:
 def lines_for_model(answer: Mapping[str, object], *, process: bool) -> list[str]:
     """Return the lines in which a model reads them. `process`: the tool of this name is offered."""
     return [line for part in every() for line in part.lines_for_model(answer, process=process)]
+
+
+def keyboard(job: JobDir) -> Hold | None:
+    """Return who holds the keyboard of a running job's terminal; None if no person does."""
+    return next((hold for part in every() if (hold := part.keyboard(job)) is not None), None)
+
+
+def how_to_answer(inspection: Inspection, *, hidden: bool) -> str | None:
+    """Return how to answer what a job with a terminal asks, where a part knows better ways than the heart."""
+    return next(filter(None, (part.how_to_answer(inspection, hidden=hidden) for part in every())), None)
 
 
 def missing(kept: Mapping[str, object]) -> list[str]:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from outlive.part import Part
+from outlive.core.ids import short_id
+from outlive.part import Hold, Inspection, JobDir, Part
+
+KEYBOARD = ".keyboard"  # in the directory of a job: who types into its terminal (keyboard.py)
 
 
 class Terminal(Part):
@@ -20,6 +23,23 @@ class Terminal(Part):
         "attach": "outlive.parts.terminal.verbs:ATTACH",
         "top": "outlive.parts.terminal.verbs:TOP",
     }
+
+    after_waits = ("outlive.parts.terminal.keyboard",)
+
+    def keyboard(self, job: JobDir) -> Hold | None:
+        if not job.has(KEYBOARD):
+            return None
+        from outlive.parts.terminal import keyboard
+
+        return keyboard.holder(job)
+
+    def how_to_answer(self, inspection: Inspection, *, hidden: bool) -> str:
+        if hidden:
+            return (
+                "It asks for a password (what is typed is not shown). Have a person type it: "
+                f"`outlive attach {short_id(inspection.definition.job_id)}` in a terminal; submit types one that you were given."
+            )
+        return "Answer with submit (types text and Enter) or send-keys (C-c, Up, q); screen shows the terminal."
 
 
 PART = Terminal()

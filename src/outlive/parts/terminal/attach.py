@@ -24,8 +24,9 @@ from outlive.jobs import acts, adoption, lookup
 from outlive.jobs.context import Context
 from outlive.jobs.control_client import ControlClient, ask
 from outlive.jobs.diagnosis import other_machine
-from outlive.jobs.interaction import keyboard, stdin
+from outlive.jobs.interaction import stdin
 from outlive.jobs.permission.person import person
+from outlive.parts.terminal import keyboard
 from outlive.parts.terminal.for_terminals import ForTerminals
 from outlive.render.emulator import RESET
 from outlive.render.screen import render
@@ -270,7 +271,7 @@ class Session:
 
     def _whose(self) -> str:
         person = keyboard.holder(self._job)
-        who = "no person types" if person is None else f"{person['held_by']} types"
+        who = "no person types" if person is None else f"{person.held_by} types"
         return f"{who}; {TAKES} takes the keyboard"
 
     def _give_back(self) -> None:
