@@ -18,7 +18,7 @@ if TYPE_CHECKING:  # TAB loads this, and a supervisor of a job with limits
     from outlive.core.rights import Rights
     from outlive.errors import OutliveError
     from outlive.jobs import context
-    from outlive.render import sources, view
+    from outlive.render import screen, sources, view
     from outlive.store import job_dir
     from outlive.store.inspection import inspect
     from outlive.store.output import line_index, merged
@@ -30,6 +30,7 @@ Inspection: TypeAlias = "inspect.Inspection"
 JobDir: TypeAlias = "job_dir.JobDir"
 Lines: TypeAlias = "line_index.Lines"
 Output: TypeAlias = "merged.Output"
+Screen: TypeAlias = "screen.Screen"
 Source: TypeAlias = "sources.Source"
 View: TypeAlias = "view.View"
 Tool: TypeAlias = "dict[str, object]"  # as it stands in `tools/list`
@@ -184,6 +185,12 @@ class Part:
     def wants_person(self, inspection: Inspection, job: JobDir) -> str | None:
         """Return what is to be said of a running job without a terminal that does nothing more until a person comes; None
         of others. A caller who waits for it asks after some seconds, and is answered then."""
+        return None
+
+    def screen(self, inspection: Inspection, output: Output, end: int | None) -> Screen | None:
+        """Return the screen of a job's terminal as it is now, or was at output position `end`; None: it draws none. It is
+        asked in a caller, when a program that is shown fills the terminal, and after Enter was pressed behind a text.
+        Where the cursor is, a supervisor asks too: EMULATOR in the list of parts."""
         return None
 
     def keyboard(self, job: JobDir) -> Hold | None:

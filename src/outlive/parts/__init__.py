@@ -29,6 +29,9 @@ KEEPERS = {"report": "reports", "resources": "limits"}
 # Parts that do something in the supervisor of a job that has such a member (supervisor/added.py): it is not started without
 IN_SUPERVISOR = ("limits",)
 
+# The module of a part whose `render` says where the cursor is, in a fork of the supervisor of a job with a terminal
+# (supervisor/input/terminal.py), which guesses without the part
+EMULATOR = "outlive.parts.terminal.drawing"
 
 # Of an answer: what it shows of a job, and lines of ours about it
 Text: TypeAlias = Callable[[Mapping[str, object]], tuple[str, list[str]]]

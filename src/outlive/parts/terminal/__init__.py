@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from outlive.core.ids import short_id
-from outlive.part import Hold, Inspection, JobDir, Part
+from outlive.part import Hold, Inspection, JobDir, Output, Part, Screen
 
 KEYBOARD = ".keyboard"  # in the directory of a job: who types into its terminal (keyboard.py)
 
@@ -24,7 +24,12 @@ class Terminal(Part):
         "top": "outlive.parts.terminal.verbs:TOP",
     }
 
-    after_waits = ("outlive.parts.terminal.keyboard",)
+    after_waits = ("outlive.parts.terminal.drawing", "outlive.parts.terminal.keyboard")
+
+    def screen(self, inspection: Inspection, output: Output, end: int | None) -> Screen:
+        from outlive.parts.terminal import drawing
+
+        return drawing.of_job(inspection, output, end)
 
     def keyboard(self, job: JobDir) -> Hold | None:
         if not job.has(KEYBOARD):

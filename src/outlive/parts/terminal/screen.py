@@ -9,7 +9,7 @@ from outlive.jobs import adoption, job_answer, lookup
 from outlive.jobs.context import Context
 from outlive.jobs.interaction import screen as of_job
 from outlive.jobs.interaction import stdin
-from outlive.parts.terminal import keyboard
+from outlive.parts.terminal import drawing, keyboard
 from outlive.parts.terminal.answers import Screen
 from outlive.render import head_and_tail
 from outlive.store.output.merged import Output
@@ -25,7 +25,7 @@ def screen(ctx: Context, *, job: str, offset: int | None = None, max_bytes: int 
         inspection = adoption.inspect_and_adopt(ctx, job_dir)
         stdin.require_pty(inspection, running=False)
         with Output(job_dir) as output:
-            shown = of_job.drawn(inspection, output)
+            shown = drawing.of_job(inspection, output)
             end, gone = output.end, output.stored < output.end
             waiting = job_answer.waiting(inspection, output)
             hold = keyboard.holder(job_dir) if waiting.keyboard else None
