@@ -165,3 +165,17 @@ def test_a_file_that_is_removed_is_not_run(cli: Cli, work: Path, script: Path) -
     script.unlink()
     cli.ok("approve", job)
     assert cli.ok("wait", job)["reason"] == "denied"
+
+
+def test_the_question_says_what_is_not_held(cli: Cli, work: Path) -> None:
+    label = "What it runs is not held"
+    for words, why in (
+        (('"$(pwd)/x"',), "`$(…)/x` is known only when it runs"),
+        (("D=.; $D/x",), "`$D/x` is known only when it runs"),
+        (("./x",), None),
+        (("--", "./x"), None),
+    ):
+        job = asked(cli, *words)
+        shown = [fact["value"] for fact in cli.ok("status", job)["approval"]["facts"] if fact["label"] == label]
+        assert shown == ([] if why is None else [why]), words
+        cli.ok("kill", job)

@@ -170,3 +170,40 @@ def test_a_file_that_becomes_a_link_while_it_is_looked_for_tells_nothing_of_what
     (root / "turns").symlink_to(outside)
     assert waiting.check(job) is None
     assert looked == [str(outside)]
+
+
+def test_a_search_that_failed_keeps_no_other_look_from_being_taken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root, app = tmp_path / "w", tmp_path / "w" / "app"
+    for top in (root, app):
+        (top / ".git/hooks").mkdir(parents=True)
+        (top / ".git/HEAD").write_text("ref: refs/heads/main\n")
+        (top / ".mcp.json").write_text("{}")
+    before = after.Before.of(guarded(root))
+    for top in (root, app):
+        (top / ".mcp.json").write_text('{"mcpServers": {}}')
+        (top / ".envrc").write_text("x")
+        (top / ".vscode").mkdir()
+    (app / ".git/config").write_text("[core]\n\tfsmonitor = x\n")
+
+    def failed(_: object) -> list[tuple[str, str]]:
+        raise search.Unguarded("the path is longer than 4,000 bytes: x")
+
+    monkeypatch.setattr(search, "find", failed)
+    found = {(one["kind"], one["path"]) for one in after.check(sandbox_of(root), before)}
+    settings = {("settings", f"{top}/{name}") for top in (root, app) for name in (".mcp.json", ".envrc", ".vscode")}
+    assert found == settings | {("unchecked", str(root)), ("changed", f"{app}/.git")}
+
+
+def test_one_look_that_fails_keeps_no_other_from_being_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = after.Before.of(guarded(tmp_path))
+    (tmp_path / ".envrc").write_text("x")
+    (tmp_path / "new/.git").mkdir(parents=True)
+
+    def failed(*_: object) -> bool:
+        raise ValueError("what no case says")
+
+    monkeypatch.setattr(after, "_is_harmless", failed)
+    found = [(one["kind"], one["path"]) for one in after.check(sandbox_of(tmp_path), before)]
+    assert ("settings", f"{tmp_path}/.envrc") in found and ("unchecked", f"{tmp_path}/new") in found

@@ -10,10 +10,9 @@ from collections.abc import Mapping
 from itertools import groupby
 
 from outlive import parts, verbs
+from outlive.answers.job import is_pending
 from outlive.answers.listing import Listed
-from outlive.answers.permission import is_pending
 from outlive.cli import stdio, summary, usage
-from outlive.cli.live import questions
 from outlive.cli.text import Style, line, table
 from outlive.config import state_directory
 from outlive.core import quoted
@@ -43,38 +42,34 @@ def answer(answer: dict[str, object], style: Style, *, verbose: bool = False) ->
         return _jobs(answer, style, verbose=verbose)
     if answer["type"] == "events":
         return _events(answer, style)
-    if answer["type"] == "inbox":
-        return questions.text(answer, style)
+    own = parts.for_person(text_of(answer, "type"))
+    if own is not None:
+        return own(answer, style, verbose=verbose)
     if answer["type"] == "doctor":
         return _checks(answer, style)
     if answer["type"] in ("install", "uninstall"):
         return _client(answer)
     if answer["type"] == "schema":
         return json.dumps(answer.get("schema"), indent=2, ensure_ascii=False) + "\n"
-    shown = parts.for_person(text_of(answer, "type"))
-    if shown is not None:
-        body, notes = shown(answer)
-        said = [_fields(answer, style), body] if verbose else [body, *(f"({line(one)})\n" for one in notes)]
-    else:
-        said = [] if answer["type"] in _TEXT_ONLY else [_head(answer, style, verbose=verbose)]
-        said += _texts(answer)
-    said.append(_hint(answer))
-    return "\n".join(one for one in said if one) or "(no output)\n"
+    texts = [] if answer["type"] in _TEXT_ONLY else [_head(answer, style, verbose=verbose)]
+    texts += _texts(answer)
+    texts.append(hint(answer))
+    return "\n".join(text for text in texts if text) or "(no output)\n"
 
 
-def _hint(answer: dict[str, object]) -> str:
+def hint(answer: dict[str, object]) -> str:
     return f"({line(text_of(answer, 'hint'))})\n" if answer.get("hint") else ""
 
 
 def _head(answer: dict[str, object], style: Style, *, verbose: bool) -> str:
     if answer["type"] in summary.TYPES and "state" in answer:
         about = summary.of(answer, style)
-        return f"{about}\n{_fields(answer, style)}" if verbose else about
+        return f"{about}\n{fields(answer, style)}" if verbose else about
     if answer["type"] == "gc" and not verbose:
         return _deleted(answer)
     if answer["type"] == "usage":
         return usage.of(answer, style)
-    return _alone(answer, style) or _fields(answer, style)
+    return _alone(answer, style) or fields(answer, style)
 
 
 # Answers that are one list, and what is said where that is empty
@@ -92,10 +87,13 @@ def _alone(answer: dict[str, object], style: Style) -> str:
 
 
 def _deleted(answer: dict[str, object]) -> str:
-    gone = [job for job in entries_of(answer, "jobs") if job["action"] == "would_delete"]
-    did, count = ("Would delete", len(gone)) if answer["dry_run"] else ("Deleted", number_of(answer, "deleted"))
+    would = [job for job in entries_of(answer, "jobs") if job["action"] == "would_delete"]
+    did, count = ("Would delete", len(would)) if answer["dry_run"] else ("Deleted", number_of(answer, "deleted"))
     left = f"{_jobs_of(number_of(answer, 'used_jobs'))} ({size(number_of(answer, 'used_bytes'))}) {'are' if answer['dry_run'] else 'stay'}"
-    return f"{did} {_jobs_of(count)}, {size(number_of(answer, 'freed_bytes'))}; {left} in {line(text_of(answer, 'root'))}.\n"
+    gone = (
+        f"{_jobs_of(count)} older than {line(text_of(answer, 'older_than'))}, {size(number_of(answer, 'freed_bytes'))}"
+    )
+    return f"{did} {gone}; {left} in {line(text_of(answer, 'root'))}.\n"
 
 
 def _jobs_of(count: int) -> str:
@@ -145,7 +143,7 @@ def _client(answer: dict[str, object]) -> str:
             _client(one) if "path" in one else f"{line(text_of(one, 'client'))}: {line(text_of(one, 'hint'))}\n"
             for one in entries_of(answer, "clients")
         )
-        return text + _hint(answer)
+        return text + hint(answer)
     change = text_of(answer, "change")
     if answer["written"] or change == "none":
         text = f"{_CHANGES[change]} {line(text_of(answer, 'path'))} (server {line(text_of(answer, 'name'))}).\n"
@@ -162,7 +160,7 @@ def _client(answer: dict[str, object]) -> str:
     if not answer["written"] and change != "none" and answer.get("fragment"):
         text += "\n" + readable(text_of(answer, "fragment"))
         text += f"\nOr: {line(text_of(answer, 'own_command'))}\n" if answer.get("own_command") else ""
-    return text + _hint(answer)
+    return text + hint(answer)
 
 
 def _events(answer: dict[str, object], style: Style) -> str:
@@ -230,10 +228,10 @@ def _result(job: dict[str, object]) -> str:
 # --- the others ----------------------------------------------------------------------------------
 
 
-def _fields(answer: dict[str, object], style: Style) -> str:
+def fields(answer: dict[str, object], style: Style) -> str:
     """Return `name  value` lines without fields that are null or empty. Output goes below everything."""
-    fields = verbs.fields_of(text_of(answer, "type"))
-    places = {name: fields[name].human if name in fields else None for name in answer if name not in _ADDED}
+    known = verbs.fields_of(text_of(answer, "type"))
+    places = {name: known[name].human if name in known else None for name in answer if name not in _ADDED}
     first = sorted(((place, name) for name, place in places.items() if place is not None and place > 0))
     names = [*(name for _, name in first), *(name for name, place in places.items() if place is None)]
     said = [name for name in names if answer[name] not in (None, "", [], {})]

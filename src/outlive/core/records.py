@@ -55,27 +55,12 @@ class Sandbox(Record):
     git_files: list[str] = []  # settings that git reads for the caller beside the usual ones (sandbox/gitconfig.py)
     git_folders: list[str] = []  # with hooks or programs in them, which its variables name
     git_words: list[str] = []  # of commands in these variables
+    added: list[str] = []  # of hide, protect and git_folders: what was not in them when the job was first defined
 
     @property
     def shown(self) -> dict[str, str]:
-        """Return the members that answers have."""
+        """Return what a call can ask for."""
         return {"mode": self.mode, "network": self.network, "git": self.git}
-
-
-class Namespaces(Record):
-    """The namespaces of a process, as links in /proc/self/ns name them; "" where the link cannot be read."""
-
-    boot: str = ""
-    pid: str = ""
-    cgroup: str = ""
-
-
-class GivenInput(Record):
-    """The input that a job is to have, as a person is shown it."""
-
-    bytes: int = 0
-    sha256: str = ""
-    text: str | None = None  # None if it is too long
 
 
 class Script(Record):
@@ -83,22 +68,6 @@ class Script(Record):
 
     bytes: int = 0
     sha256: str = ""
-
-
-class Approval(Record, omitted=("input", "file_env", "env_sha256", "files")):
-    """What a person is asked before a job starts, and what of it is not in the definition."""
-
-    rule: str | None = None
-    reason: str | None = None
-    command: list[str] = []
-    key: str | None = None
-    asked_at: str = ""
-    expires_at: str = ""
-    asker: Namespaces | None = None  # of the process that asks
-    input: GivenInput | None = None
-    file_env: dict[str, str | None] | None = None  # variables of its files; null: the value is not shown
-    env_sha256: str | None = None
-    files: dict[str, list[int]] | None = None  # that the command runs: what a change of each changes
 
 
 def _targets(file: str | None, command: str | None) -> dict[str, str]:
@@ -172,17 +141,6 @@ class Notification(Record, omitted=("notify_command", "notify_file", "watches", 
     def every_watch(self) -> list[Watch]:
         single = [] if self.on_output_match is None else [self.on_output_match.watch]
         return [*(self.watches or ()), *single]
-
-
-class AuditTarget(Record, omitted=("socket",)):
-    """Where acts are recorded (store/audit/record.py)."""
-
-    to: str = ""
-    directory: str = ""
-    required: bool = False
-    max_bytes: int = 0
-    files: int = 0
-    socket: str | None = None  # of syslog; None: the usual one
 
 
 class SupervisorId(Record):
@@ -350,7 +308,6 @@ class Definition(_Open, omitted=("script", "cwd_id", "awaits")):
     created_at: str = ""
     restarted_from: str | None = None
     awaits: Awaits | None = None
-    approval: Approval | None = None
     root: str = ""
     kept: dict[str, Any] = {}  # what parts of outlive keep beside these, by the names of its members in the file
 

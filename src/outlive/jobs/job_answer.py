@@ -14,13 +14,14 @@ from outlive.answers.advice import PART, Advice, told
 from outlive.answers.job import Described, HowEnded, Losses, Outcome, Place, Prompt, Stopped
 from outlive.answers.of_parts import Given, OfParts
 from outlive.core.ids import short_id
-from outlive.core.records import Sources
+from outlive.core.records import Sandbox, Sources
 from outlive.core.started import never_ran, started_at
 from outlive.core.units import seconds_or
 from outlive.jobs.context import Context
 from outlive.jobs.diagnosis import other_machine, use
 from outlive.jobs.diagnosis.use import Figures
 from outlive.jobs.processes import descendants, stopped_supervisor
+from outlive.jobs.starting import gate
 from outlive.part import Look, Said
 from outlive.store.inspection.inspect import Inspection
 from outlive.store.job_dir import LOGS, JobDir
@@ -55,8 +56,12 @@ def describe(inspection: Inspection, job: JobDir, output: Output, asks: Prompt) 
         restarted_from=definition.restarted_from,
         approval=approval_of(inspection, job),
         given=given(inspection).fields,
-        sandbox=None if definition.sandbox is None else {**definition.sandbox.shown},
+        sandbox=None if definition.sandbox is None else boundary(definition.sandbox),
     )
+
+
+def boundary(sandbox: Sandbox) -> dict[str, object]:
+    return {**sandbox.shown, **({"added": sandbox.added} if sandbox.added else {})}
 
 
 def place(inspection: Inspection, job: JobDir) -> Place | None:
@@ -67,11 +72,8 @@ def place(inspection: Inspection, job: JobDir) -> Place | None:
 def approval_of(inspection: Inspection, job: JobDir) -> dict[str, object] | None:
     """Return what became of the approval of a job, and what a person is shown of it as long as it is
     pending; None if none was asked for."""
-    if inspection.definition.approval is None:
-        return None
-    from outlive.jobs.permission import facts  # late: 0.4 ms of a `status`, and few jobs are asked about
-
-    return facts.of_approval(job, inspection.definition)
+    held = gate.of(inspection.definition)
+    return None if held is None else held.shown(job, inspection.definition)
 
 
 def waiting(inspection: Inspection, output: Output) -> Prompt:
@@ -118,7 +120,7 @@ def said(
 
 def _advice(inspection: Inspection, job: JobDir, asks: Prompt, supervisor: Stopped | None) -> list[Advice]:
     told = supervisor is not None or asks.keyboard or asks.waiting_for_input or inspection.elsewhere
-    if not (told or inspection.definition.approval is not None):
+    if not (told or gate.is_held(inspection.definition)):
         return []
     from outlive.jobs.diagnosis import findings  # late: 10 ms, and most jobs are well
 

@@ -56,13 +56,6 @@ def resolved(
     roots = [path for path in roots if is_workspace(path, homes)]
     roots += [_written(_expanded(path, home), homes) for path in settings["write"] or ()]
     outer = [path for path in dict.fromkeys(roots) if not is_in(path, [root for root in roots if root != path])]
-    secret = [_secret(path, outer) for path in (*ours.secret, *(f"{one}/{usual}" for one in homes for usual in _USUAL))]
-    secret = list(dict.fromkeys([*secret, os.path.realpath(f"{home}/{_CACHES}")]))
-    secret += mounts.other_names(secret)
-    installed = [*map(os.path.realpath, ours.installed)]
-    _require_apart(outer, secret)
-    hidden = [_hidden(_expanded(path, home), outer) for path in settings["hide"] or ()]
-    _require_no_file(secret if writes else [], hidden, outer)
     return Sandbox(
         mode=granted.mode,
         network=granted.network,
@@ -70,14 +63,47 @@ def resolved(
         roots=outer,
         root_ids=[_identity(path) for path in outer],
         home=home,
-        hide=[*hidden, *secret],
+        hide=_to_hide(outer, settings, homes, ours, writes=writes),
         show=[_expanded(path, home) for path in settings["show"] or ()],
         toolchains=[path for path in visible_paths.toolchains(environment or {}, home) if not is_in(path, outer)],
-        protect=[path for path in (*installed, *mounts.other_names(installed)) if is_in(path, outer)],
+        protect=_to_protect(outer, ours),
         cache=_cache(home, outer) if writes and outer and os.path.isdir(home) else None,
         environment=list(settings["environment"] or ()),
         bwrap=ours.bwrap,
     )
+
+
+def stricter(before: Sandbox, *, settings: Mapping[str, Any], homes: list[str], ours: Ours) -> Sandbox:
+    """Return the sandbox of a job that was defined earlier as it is to start now: what it may write stays, and it is
+    kept from what it was kept from before and from what a new job there is kept from. Errors: config_error."""
+    homes = list(dict.fromkeys((before.home, *map(os.path.realpath, homes))))
+    hide = _to_hide(before.roots, settings, homes, ours, writes=before.mode == "workspace-write")
+    show = [_expanded(path, before.home) for path in settings["show"] or ()]
+    return Sandbox.replace(
+        before,
+        hide=[*dict.fromkeys((*before.hide, *hide))],
+        show=[path for path in before.show if is_in(path, [*show, *before.roots])],
+        protect=[*dict.fromkeys((*before.protect, *_to_protect(before.roots, ours)))],
+        environment=visible_paths.named_by_both(before.environment, settings["environment"] or ()),
+        bwrap=ours.bwrap,
+    )
+
+
+def _to_hide(roots: list[str], settings: Mapping[str, Any], homes: list[str], ours: Ours, *, writes: bool) -> list[str]:
+    """Return what is hidden from jobs that may write `roots`. Errors: config_error."""
+    home = homes[0]
+    secret = [_secret(path, roots) for path in (*ours.secret, *(f"{one}/{usual}" for one in homes for usual in _USUAL))]
+    secret = list(dict.fromkeys([*secret, os.path.realpath(f"{home}/{_CACHES}")]))
+    secret += mounts.other_names(secret)
+    _require_apart(roots, secret)
+    hidden = [_hidden(_expanded(path, home), roots) for path in settings["hide"] or ()]
+    _require_no_file(secret if writes else [], hidden, roots)
+    return [*hidden, *secret]
+
+
+def _to_protect(roots: list[str], ours: Ours) -> list[str]:
+    installed = [*map(os.path.realpath, ours.installed)]
+    return [path for path in (*installed, *mounts.other_names(installed)) if is_in(path, roots)]
 
 
 def _expanded(path: str, home: str) -> str:

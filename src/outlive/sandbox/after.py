@@ -139,21 +139,34 @@ class _Root:
         self._path = path
         self._renames = renames
         self._fd = fd
-        self._cache = sandbox.cache
         self._before = before
-        self._hooks = gitconfig.of_user(sandbox)[1].folders
+        self._sandbox = sandbox
 
     def new(self) -> list[dict[str, str]]:
-        """Return what is new in it. Errors: OSError."""
-        there = self._searched()
-        findings = [one for kind, path in there for one in self._new(kind, path)]
+        """Return what is new in it. A job may have made one look fail: the others are taken all the same."""
+        findings: list[dict[str, str]] = []
+        try:
+            there = self._searched()
+        except Exception:  # noqa: BLE001 - nothing that a job leaves there may keep the rest from being reported
+            there = self._known()
+            findings.append({"path": self._path, "kind": "unchecked"})
+        for kind, path in there:
+            try:
+                findings += self._new(kind, path)
+            except Exception:  # noqa: BLE001
+                findings.append({"path": path, "kind": "unchecked"})
         tops = [self._path, *(path for kind, path in there if kind == "g")]
-        for top in sorted(
-            dict.fromkeys(tops), key=lambda top: os.path.join(top, ".git") not in self._before.repositories
-        ):
+        known = self._before.repositories
+        for top in sorted(dict.fromkeys(tops), key=lambda top: os.path.join(top, ".git") not in known):
             findings += _settings(top, self._before)
         missing = (path for path in self._before.missing if is_in(path, [self._path]) and os.path.lexists(path))
         return [*findings, *map(self._without_hooks, missing)]
+
+    def _known(self) -> list[tuple[str, str]]:
+        """Return what a search would find of what was there before, and at its top."""
+        gits = dict.fromkeys((os.path.join(self._path, ".git"), *self._before.repositories))
+        mine = [path for path in gits if is_in(path, [self._path])]
+        return [("g", os.path.dirname(path)) if os.path.basename(path) == ".git" else ("b", path) for path in mine]
 
     def _searched(self) -> list[tuple[str, str]]:
         """Search it, after opening what a job shut, as its owner can at any time. Errors: OSError."""
@@ -248,7 +261,7 @@ class _Root:
 
     def _named_hooks(self, top: str) -> list[dict[str, str]]:
         """Return the directories of hooks that the user's settings name in a new repository."""
-        relative = [hooks for hooks in self._hooks if not os.path.isabs(hooks)]
+        relative = [hooks for hooks in gitconfig.of_user(self._sandbox)[1].folders if not os.path.isabs(hooks)]
         paths = [os.path.normpath(os.path.join(top, place, hooks)) for hooks in relative for place in ("", ".git")]
         there = [path for path in dict.fromkeys(paths) if is_in(path, [top]) and os.path.lexists(path)]
         return [self._without_hooks(path) for path in there]
@@ -268,7 +281,8 @@ class _Root:
 
     def _link(self, path: str) -> list[dict[str, str]]:
         """Remove a link into the cache of the sandbox, where no repository is looked for."""
-        if self._cache is None or not is_in(os.path.realpath(path), [os.path.dirname(self._cache)]):
+        cache = self._sandbox.cache
+        if cache is None or not is_in(os.path.realpath(path), [os.path.dirname(cache)]):
             return []
         try:
             with Closing(self._entered(os.path.dirname(path))) as folder:

@@ -277,8 +277,8 @@ def unquoted(value: str) -> str:
 
 
 def noted(sandbox: Sandbox, env: Mapping[str, str]) -> Sandbox:
-    """Return the sandbox with what git reads for a caller with these variables. Git is asked too: it knows
-    where the settings of the system lie."""
+    """Return the sandbox with what git reads for a caller with these variables too. Git is asked as well: it
+    knows where the settings of the system lie."""
     if sandbox.mode != "workspace-write" or sandbox.git == "write":
         return sandbox
     named = Named([], sandbox.home)
@@ -299,9 +299,13 @@ def noted(sandbox: Sandbox, env: Mapping[str, str]) -> Sandbox:
     everywhere = dict.fromkeys(os.path.join(root, path) for path in files for root in sandbox.roots)
     return Sandbox.replace(
         sandbox,
-        git_files=[path for path in everywhere if path not in usual],
-        git_folders=[*dict.fromkeys((*named.folders, *(env[name] for name in _FOLDERS if env.get(name))))],
-        git_words=[word for word in named.words if _is_place(word, sandbox.roots)],
+        git_files=[*dict.fromkeys((*sandbox.git_files, *(path for path in everywhere if path not in usual)))],
+        git_folders=[
+            *dict.fromkeys((*sandbox.git_folders, *named.folders, *(env[name] for name in _FOLDERS if env.get(name))))
+        ],
+        git_words=[
+            *dict.fromkeys((*sandbox.git_words, *(word for word in named.words if _is_place(word, sandbox.roots))))
+        ],
     )
 
 

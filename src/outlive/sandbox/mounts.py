@@ -26,6 +26,8 @@ from outlive.system import fds
 from outlive.system.paths import opened, spelled_twice
 
 _CACHED = "at-"  # how the name of what jobs cache begins
+_LOCK = ".lock"  # beside it
+_LOCK_INSIDE = "/dev/.start"
 _TRIES, _TRY_AGAIN_S = 100, 0.002
 
 
@@ -184,6 +186,7 @@ def _etc_file(mounts: Mounts, path: str) -> None:
 def _home(mounts: Mounts, sandbox: Sandbox) -> None:
     home, roots = sandbox.home, sandbox.roots
     mounts.empty(home, "0700")
+    lock = mounts.number(_locked(sandbox.cache)) if sandbox.cache else None
     if sandbox.cache:
         for name in visible_paths.CACHES:
             _own(mounts, sandbox, name)
@@ -191,6 +194,8 @@ def _home(mounts: Mounts, sandbox: Sandbox) -> None:
         if not is_in(f"{home}/{name}", roots):
             _show(mounts, sandbox, name)
     _stores(mounts, sandbox)
+    if lock is not None:  # bubblewrap copies it, and so closes it, when it has mounted what is above
+        mounts.words += ["--file", lock, _LOCK_INSIDE]
     for name in gitconfig.OF_USER:
         path = visible_paths.at_home(sandbox, name)
         text = gitconfig.without_secrets(path, name) if path else None
@@ -263,22 +268,29 @@ def _own(mounts: Mounts, sandbox: Sandbox, name: str) -> None:
     with fds.Closing(_cached(sandbox.cache or "")) as top, fds.Closing(_made(_flat(name), top)) as folder:
         os.chmod(f"/proc/self/fd/{folder}", 0o700)  # a job may have shut it
         fd = os.open(".", fds.DIRECTORY, dir_fd=folder)
-    _hold(fd)
     mounts.words += ["--bind-fd", mounts.number(fd), f"{sandbox.home}/{name}"]
 
 
-def _hold(fd: int) -> None:
-    """Keep a directory of the cache at its name until bubblewrap, which looks that up, has mounted and closed it. A job
-    may have a lock on it too, and is not waited for."""
+def _locked(cache: str) -> int:
+    """Return an fd with a shared lock that keeps what jobs cache at its name as long as it is open anywhere: bubblewrap
+    looks that up. The file lies where no job sees it, or a job would keep the name for ever. Errors: OSError."""
+    fd = _lock_file(cache)
     for _ in range(_TRIES):
         try:
             fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        except BlockingIOError:
+        except BlockingIOError:  # another job ends now
             time.sleep(_TRY_AGAIN_S)
         except OSError:  # no locks on this file system
-            return
+            break
         else:
-            return
+            break
+    return fd
+
+
+def _lock_file(cache: str) -> int:
+    os.makedirs(cache, mode=0o700, exist_ok=True)
+    with fds.Closing(opened(cache)) as top:
+        return os.open(_LOCK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600, dir_fd=top)
 
 
 def _cached(cache: str) -> int:
@@ -298,27 +310,17 @@ def rename_cache(cache: str) -> None:
     """Give what jobs cache another name at the end of a job, which may have left words that lead there: a file `.git`,
     the remote of a repository. No repository is looked for in it. Where another job starts, its end does it."""
     try:
-        with fds.Closing(opened(cache)) as top:
+        with fds.Closing(opened(cache)) as top, fds.Closing(_lock_file(cache)) as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return
+            except OSError:  # no locks on this file system
+                pass
             for name in _names(top):
-                with contextlib.ExitStack() as locks:
-                    if _is_free(_folder(name, top), locks):
-                        os.rename(name, _CACHED + os.urandom(16).hex(), src_dir_fd=top, dst_dir_fd=top)
+                os.rename(name, _CACHED + os.urandom(16).hex(), src_dir_fd=top, dst_dir_fd=top)
     except OSError:  # there is none, or another job did it meanwhile
         return
-
-
-def _is_free(cached: int, locks: contextlib.ExitStack) -> bool:
-    """Lock what is in a cache; return whether no job starts with it now. What cannot be opened or locked counts as free:
-    a job may have shut it, and some file systems have no locks."""
-    locks.enter_context(fds.Closing(cached))
-    for name in fds.names_in(cached):
-        with contextlib.suppress(OSError):
-            fd = locks.enter_context(fds.Closing(os.open(name, fds.DIRECTORY, dir_fd=cached)))
-            try:
-                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                return False
-    return True
 
 
 def _names(top: int) -> list[str]:

@@ -85,9 +85,18 @@ SETTING_FILES = tuple(".envrc .mcp.json opencode.json opencode.jsonc crush.json 
 
 def filtered(environment: Mapping[str, str], more: Iterable[str]) -> dict[str, str]:
     """Return the variables that a sandboxed job inherits. A name that ends in * is a prefix."""
-    names = {*ENVIRONMENT, *more}
+    return {name: environment[name] for name in _named(environment, {*ENVIRONMENT, *more})}
+
+
+def named_by_both(some: Iterable[str], others: Iterable[str]) -> list[str]:
+    """Return names and prefixes that stand for the variables which both lists name."""
+    one, other = {*some}, {*others}
+    return sorted({*_named(one, other), *_named(other, one)})
+
+
+def _named(candidates: Iterable[str], names: set[str]) -> list[str]:
     prefixes = tuple(name[:-1] for name in names if name.endswith("*"))
-    return {name: value for name, value in environment.items() if name in names or name.startswith(prefixes)}
+    return [name for name in candidates if name in names or name.startswith(prefixes)]
 
 
 def written(sandbox: Sandbox) -> list[str]:

@@ -11,7 +11,7 @@ class Command:
     """One command, and the operator behind it; "" behind the last.
 
     `words`: of a simple command, without its redirections and the variables that are set before it; `globs`: the places of
-    those that stand for names of files. Of a group, a loop or a condition (`kind` is the word that begins it) its text, and
+    those that stand for names of files, `expanded`: of those with a variable, a brace, a leading `~`, or what a command prints. Of a group, a loop or a condition (`kind` is the word that begins it) its text, and
     `inside` are the commands in it. `substituted` are those whose output its words or redirections take. `defines`: the
     name of the function that `inside` is the body of.
     """
@@ -19,6 +19,7 @@ class Command:
     def __init__(self, words: list[str]) -> None:
         self.words = words
         self.globs: set[int] = set()
+        self.expanded: set[int] = set()
         self.operator = ""
         self.kind = ""
         self.defines = ""

@@ -66,7 +66,8 @@ class _Reader:
         self._text = text
         self._at = 0
         self._depth = 0
-        self._is_glob = False  # of the word that was read last
+        self._is_glob = self._is_expanded = False  # of the word that was read last
+        self._expansions = 0  # that were read
         self._substituted: list[Command] = []  # of the command that is read
         self._documents: list[str] = []  # the ends of the here-documents that begin at the next line
         self.unsure: str | None = None
@@ -178,6 +179,7 @@ class _Reader:
         word = self._word()
         if command.words or "=" not in word or not word.partition("=")[0].rstrip("+").isidentifier():
             command.globs |= {len(command.words)} if self._is_glob else set()
+            command.expanded |= {len(command.words)} if self._is_expanded else set()
             command.words.append(word)
             return
         self._doubt(f"`{word}` sets a variable")
@@ -264,7 +266,7 @@ class _Reader:
                 self._doubt("it redirects to or from a file")
 
     def _word(self) -> str:
-        start, said = self._at, ""
+        start, said, expansions = self._at, "", self._expansions
         self._is_glob = False
         while (char := self._peek()) not in " \t\r\n|&;":
             if char in "'\"":
@@ -288,10 +290,12 @@ class _Reader:
             raise _Unclear("a word is missing")
         # A single bracket is the command `test`
         self._is_glob = self._is_glob and self._text[start : self._at] != "["
+        self._is_expanded = self._expansions > expansions
         return said
 
     def _look_at(self, char: str, start: int) -> None:
         """Note what an unquoted character may make of the word that begins at `start`."""
+        self._expansions += char == "{" or (char == "~" and self._at == start)
         if char in "*?[":
             self._is_glob = True
         elif char in "~#=":
@@ -322,6 +326,7 @@ class _Reader:
         """Read what begins with a dollar or a backtick; return it as it stands, or as `$(…)`."""
         start, char = self._at, self._peek()
         self._at += 1
+        self._expansions += 1
         if char == "`":
             end = self._text.find("`", self._at)
             if end < 0:
@@ -341,6 +346,7 @@ class _Reader:
 
     def _substitution(self, opening: int) -> str:
         """Read the commands whose output is taken, behind so many characters that open them."""
+        self._expansions += 1
         self._at += opening
         self._substituted += self.commands(")")[0]
         return "(…)"

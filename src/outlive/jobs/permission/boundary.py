@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pwd
+from collections.abc import Iterator
 from typing import Any
 
 from outlive.config import default_path, state_directory
@@ -59,23 +60,51 @@ def bounds(caller: Principal, host: str | None = None) -> modes.Bounds:
 def resolved(caller: Principal, asked: modes.Granted, *, needed: bool = True) -> Sandbox:
     """Return the sandbox as it is stored. Unless it is `needed`, it may have no bwrap: nothing can
     run in it then. Errors: sandbox_unavailable."""
-    settings = caller.config.sandbox_of(None)
+    sandbox = access.resolved(
+        granted=asked,
+        settings=caller.config.sandbox_of(None),
+        environment=caller.env,
+        workspace=(caller.rights.workdir if caller.rights else None) or caller.cwd,
+        homes=_homes(caller),
+        ours=_ours(caller, needed=needed),
+    )
+    own_programs.know(sandbox.roots)
+    return sandbox
+
+
+def renewed(caller: Principal, definition: Definition) -> Sandbox | None:
+    """Return the sandbox of a stored job as it is to start now, whatever this caller may: what a new job in its place
+    is kept from, it is kept from too. None for a job without. Errors: config_error, sandbox_unavailable."""
+    before = definition.sandbox
+    if before is None:
+        return None
+    ours = _ours(caller, needed=not is_apart(caller, definition))
+    now = access.stricter(before, settings=caller.config.sandbox_of(None), homes=_homes(caller), ours=ours)
+    now = gitconfig.noted(now, caller.env)
+    own_programs.know(now.roots)
+    return Sandbox.replace(now, added=[*dict.fromkeys((*before.added, *_added(before, now)))])
+
+
+def _added(before: Sandbox, now: Sandbox) -> Iterator[str]:
+    """Yield what of the places that a job is shown is kept from it now, and was not before."""
+    shown = visible_paths.visible(now)
+    for path in (*now.hide, *now.protect):
+        if path not in (*before.hide, *before.protect) and visible_paths.is_in(path, shown):
+            yield path
+    folders = [path for path in now.git_folders if path not in before.git_folders]
+    for path in (os.path.normpath(os.path.join(root, folder)) for folder in folders for root in now.roots):
+        if visible_paths.is_in(path, now.roots) and os.path.isdir(path):
+            yield path
+
+
+def _ours(caller: Principal, *, needed: bool) -> access.Ours:
     try:
-        bwrap = bubblewrap.find(settings["bwrap"])
+        bwrap = bubblewrap.find(caller.config.sandbox_of(None)["bwrap"])
     except OutliveError:
         if needed:
             raise
         bwrap = ""
-    sandbox = access.resolved(
-        granted=asked,
-        settings=settings,
-        environment=caller.env,
-        workspace=(caller.rights.workdir if caller.rights else None) or caller.cwd,
-        homes=_homes(caller),
-        ours=access.Ours(_secret(caller), bubblewrap.installed(), bwrap),
-    )
-    own_programs.know(sandbox.roots)
-    return sandbox
+    return access.Ours(_secret(caller), bubblewrap.installed(), bwrap)
 
 
 def _homes(caller: Principal) -> list[str]:
@@ -100,7 +129,8 @@ def _secret(caller: Principal) -> list[str]:
 
 
 def require(caller: Principal, definition: Definition, doing: str) -> None:
-    """Refuse what would let this caller do more than its own ceiling by way of a stored job.
+    """Refuse what would let this caller do more than its own ceiling by way of a stored job. A caller whose ceiling is
+    off may do what it wants without the job; what the job itself is kept from is in `renewed`.
 
     Errors: denied.
     """
@@ -125,12 +155,12 @@ def require(caller: Principal, definition: Definition, doing: str) -> None:
     assert sandbox is not None
     same = modes.Granted(sandbox.mode, sandbox.network, sandbox.git)
     own = resolved(caller, same, needed=not is_apart(caller, definition))
-    _require_shown(sandbox, own, may_hide=doing != "write into")
+    _require_shown(sandbox, own, may_hide=doing in ("start", "restart"))
 
 
 def _require_shown(sandbox: Sandbox, own: Sandbox, *, may_hide: bool) -> None:
     """Refuse a stored job that is shown what this caller's own jobs are not, whatever its mode: its variables and its
-    input are the caller's. `may_hide`: what was hidden since can still be hidden from the job. Errors: denied."""
+    input are the caller's. `may_hide`: what was hidden since is hidden from the job when it starts. Errors: denied."""
     shown, of_own = visible_paths.visible(sandbox), visible_paths.visible(own)
     more = [path for path in shown if not visible_paths.is_in(path, of_own) or visible_paths.is_in(path, own.hide)]
     if not may_hide:

@@ -20,12 +20,12 @@ from outlive.jobs import adoption, definition, lookup
 from outlive.jobs.context import Context
 from outlive.jobs.control_client import ask
 from outlive.jobs.interaction import stdin
-from outlive.jobs.permission.person import person
 from outlive.mcp import threads
 from outlive.mcp.caller import Caller
 from outlive.mcp.tools.call import Calls
 from outlive.parts.terminal import keyboard
 from outlive.parts.terminal.keyboard import Keyboard
+from outlive.system.user import person
 
 Key = tuple[str, str, str]  # client, job, tab
 

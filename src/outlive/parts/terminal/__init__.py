@@ -19,10 +19,7 @@ class Terminal(Part):
     about_actions = "a pty job's terminal"
     for_model = {"screen": "outlive.parts.terminal.wording:for_model"}
     for_person = {"screen": "outlive.parts.terminal.wording:for_person"}
-    verbs = {
-        "attach": "outlive.parts.terminal.verbs:ATTACH",
-        "top": "outlive.parts.terminal.verbs:TOP",
-    }
+    verbs = {"attach": "outlive.parts.terminal.verbs:ATTACH"}
 
     after_waits = ("outlive.parts.terminal.drawing", "outlive.parts.terminal.keyboard")
 

@@ -25,7 +25,7 @@ from outlive.jobs.context import Context
 from outlive.jobs.control_client import ControlClient, ask
 from outlive.jobs.diagnosis import other_machine
 from outlive.jobs.interaction import stdin
-from outlive.jobs.permission.person import person
+from outlive.jobs.starting import gate
 from outlive.parts.terminal import keyboard
 from outlive.parts.terminal.drawing import render
 from outlive.parts.terminal.emulator import RESET
@@ -34,6 +34,7 @@ from outlive.store.inspection.inspect import Inspection
 from outlive.store.job_dir import JobDir
 from outlive.store.output.merged import Output
 from outlive.system import fds, pty, signals
+from outlive.system.user import person
 from outlive.verbs.spec import GlobalOptions, Verb
 
 PREFIX, DETACH, TAKE = b"\x1d", b"d", b"k"  # Ctrl-] as in telnet(1)
@@ -60,13 +61,12 @@ def join(ctx: Context, named: str, *, read_only: bool) -> None:
     """Join this terminal to a job, until the person detaches or the job ends. Errors: as `main`."""
     with lookup.open_job(ctx, named) as job:
         inspection = adoption.inspect_and_adopt(ctx, job)
-        if inspection.definition.approval is not None:
-            from outlive.cli import ask  # late: 20 ms, and few jobs are asked about
-
-            if ask.is_pending(job, inspection):
-                inspection = ask.about(ctx, job, read_only=read_only)
-                if not inspection.definition.pty or inspection.state.state in ("created", *FINISHED):
-                    return
+        held = gate.of(inspection.definition) if inspection.state.state == "created" else None
+        if held is not None:
+            before, inspection = inspection, held.answer_here(ctx, job, inspection, read_only=read_only)
+            is_asked = inspection is not before
+            if is_asked and (not inspection.definition.pty or inspection.state.state in ("created", *FINISHED)):
+                return
         _require_joinable(inspection, short_id(job.job_id), ctx.env)
         if not read_only:
             acts.about_to(ctx, "attach", job.job_id)

@@ -16,8 +16,8 @@ SEND_KEYS = Verb(
     group="Write to a job",
     args=(
         JOB,
-        Arg("keys_", STRS, "Keys as in tmux: C-c, M-x, S-Tab, Enter, Up, F5; a character is itself.", default=(),
-            cli="KEY", mcp="keys", metavar="KEY", mcp_help="as in tmux: C-c, M-x, Enter, F5"),
+        Arg("keys_", STRS, "Keys by their names in tmux: C-c, M-x, S-Tab, Enter, Up, F5; a character is itself, other words are refused.", default=(),
+            cli="KEY", mcp="keys", metavar="KEY", mcp_help="tmux names: C-c, M-x, Enter, F5"),
         Arg("hex_", STRS, "Bytes in hex, such as 1b.", default=(), cli="--hex", mcp="hex", hidden="mcp", metavar="HEX"),
         Arg("literal", STR, "Text to type as it is, before the keys.", mcp="text", aliases=("literal", "data"),
             metavar="TEXT", mcp_help=TEXT_FIRST, typed=True),
@@ -92,13 +92,4 @@ ATTACH = Verb(
     "the keyboard, and Ctrl-] k takes it. What a "
     "program reads with echo off, such as a password, is not stored anywhere. Of a job that waits for approval, with or "
     "without a terminal, attach shows the command and takes your answer.",
-)
-TOP = Verb(
-    "top",
-    "Show the jobs on one screen, with keys: open, follow, answer, kill, filter.",
-    group="Read and wait",
-    follow="outlive.parts.terminal.top.main:main",
-    detail="It shows the newest 1,000 jobs of every directory and client, those that run first, and keeps them up to date. Below "
-    "stand the last lines of the chosen job. Enter opens its output, a answers what it asks, x kills it after a question, / "
-    "filters, ? shows all keys, q quits. It needs the package urwid: `pip install 'outlive[top]'`.",
 )

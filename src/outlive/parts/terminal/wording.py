@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from outlive.cli import human
+from outlive.cli.text import Style, line
 from outlive.core.members import Members, number_of, object_of, texts_of
 from outlive.core.records import FINISHED
 from outlive.mcp.tools.text import sentences
@@ -24,9 +26,12 @@ def for_model(answer: Members) -> tuple[str, list[str]]:
     return rows, lines if rows else [*lines, "(an empty screen)"]
 
 
-def for_person(answer: Members) -> tuple[str, list[str]]:
-    """Return the rows, and what is to be said of them."""
+def for_person(answer: Members, style: Style, *, verbose: bool) -> str:
+    """Return the rows, and what is to be said of them; with `verbose` above them the fields."""
     rows = [readable(row).rstrip() for row in texts_of(answer, "lines")]
     while rows and not rows[-1]:
         rows.pop()
-    return "".join(f"{row}\n" for row in rows) or "(the screen is empty)\n", texts_of(answer, "warnings")
+    said = [human.fields(answer, style)] if verbose else []
+    said.append("".join(f"{row}\n" for row in rows) or "(the screen is empty)\n")
+    said += [] if verbose else [f"({line(one)})\n" for one in texts_of(answer, "warnings")]
+    return "\n".join([*said, *([hint] if (hint := human.hint(answer)) else [])])
