@@ -86,7 +86,10 @@ def test_a_matcher_of_the_configuration_counts_and_a_wrong_one_is_refused(cli: C
     assert cli.ok("list", "--config", str(config))["jobs"][0]["last_line"] == "KABOOM here"
     assert cli.ok("list")["jobs"][0]["last_line"] == "bye"
     for written, said in (
-        (matcher.replace("(.*)", "(.*"), "line 1: output.problem_matcher: not an RE2 pattern: missing ): ^KABOOM (.*$"),
+        (
+            matcher.replace("(.*)", "(.*"),
+            "line 1: [[output.problem_matcher]] number 1: not an RE2 pattern: missing ): ^KABOOM (.*$",
+        ),
         (matcher.replace("message", "massage"), "unknown key 'massage'"),
         ('[output]\nproblem_matcher = "x"\n', "write [[output.problem_matcher]]"),
         ('[output]\nshow = "some"\n', "output.show must be auto or plain"),
