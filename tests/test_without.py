@@ -274,3 +274,36 @@ def test_a_part_that_cannot_be_loaded_is_not_taken_for_one_that_is_missing(
     monkeypatch.setattr(parts, "NAMES", ("broken", "missing"))
     with pytest.raises(ModuleNotFoundError, match="no_such_package"):
         parts.every.__wrapped__()
+
+
+def test_a_job_asks_and_is_answered_on_a_terminal_without_the_part(cli: Cli, place: Path) -> None:
+    installed = Installed(place)
+    shutil.rmtree(installed.package / "parts" / "terminal")
+    env: dict[str, str | None] = {**installed.env}
+    asks = "read -p 'name? ' name; read -sp 'word? ' word; echo; echo $name $word"
+    words = ("run", "--pty", "--snapshot-after", "30s", "--shell-wrapper", "bash -c", asks)
+    job = cli.ok(*words, env=env)
+    assert (job["prompt"], "keyboard" in job) == ("name?", False)
+    assert job["hint"] == "Answer with submit, which types text and Enter."
+    (Path(cli.ok("status", job["job_id"], env=env)["stdout_log_path"]).parent / ".keyboard").touch()
+    answered = cli.ok("submit", job["job_id"], "--text", "ann", "--wait-ms", "30s", env=env)
+    assert (answered["prompt"], answered["echo"], "warnings" in answered) == ("word?", False, False)
+    asked = cli.ok("poll", job["job_id"], env=env)["hint"]
+    assert asked == "It asks for a password (what is typed is not shown): submit types text and Enter."
+    cli.ok("submit", job["job_id"], "--text", "key", env=env)
+    assert cli.ok("wait", job["job_id"], env=env)["output"].endswith("ann key\n")
+
+
+def test_a_screen_is_shown_as_text_and_its_cursor_is_guessed_without_the_part(cli: Cli, place: Path) -> None:
+    asks = r"printf '\033[?1049h\033[3;5Hmenu\033[6n'; read -s -d R at; printf %s. ${at#*[}; read -s end"
+    words = ("run", "--pty", "--until", r"regex=\d;\d\.", "--shell-wrapper", "bash -c", asks)
+    drawn = cli.ok(*words)
+    assert (drawn["alternate_screen"], "    menu3;9." in drawn["output"]) == (True, True)
+    installed = Installed(place)
+    shutil.rmtree(installed.package / "parts" / "terminal")
+    env: dict[str, str | None] = {**installed.env}
+    job = cli.ok(*words, env=env)
+    assert job["output"].strip() == "menu1;1." and "alternate_screen" not in job, job
+    assert "faults" not in cli.ok("status", job["job_id"], env=env)
+    for one in (drawn["job_id"], job["job_id"]):
+        cli.ok("kill", one, env=env)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:  # TAB loads this, and a supervisor of a job with limits
     from outlive.core.rights import Rights
     from outlive.errors import OutliveError
     from outlive.jobs import context
-    from outlive.render import sources, view
+    from outlive.render import screen, sources, view
     from outlive.store import job_dir
     from outlive.store.inspection import inspect
     from outlive.store.output import line_index, merged
@@ -30,6 +30,7 @@ Inspection: TypeAlias = "inspect.Inspection"
 JobDir: TypeAlias = "job_dir.JobDir"
 Lines: TypeAlias = "line_index.Lines"
 Output: TypeAlias = "merged.Output"
+Screen: TypeAlias = "screen.Screen"
 Source: TypeAlias = "sources.Source"
 View: TypeAlias = "view.View"
 Tool: TypeAlias = "dict[str, object]"  # as it stands in `tools/list`
@@ -75,6 +76,15 @@ class Said(NamedTuple):
     advice: Sequence[Advice] = ()
 
 
+class Hold(NamedTuple):
+    """A person who holds the keyboard of a job's terminal. `since`: a time stamp."""
+
+    held_by: str
+    since: str
+    hint: str  # for a program: what to do meanwhile
+    warning: str  # for a program that has typed nevertheless
+
+
 class Beside(NamedTuple):
     """What a part says beside what a job used."""
 
@@ -95,6 +105,8 @@ class Part:
     verbs: Mapping[str, str] = {}
     # The same for verbs that a server offers too: their declarations import no function of a verb
     actions: Mapping[str, str] = {}
+    # What those are for, behind their names in the description of `process`: "a pty job's terminal"
+    about_actions: str = ""
 
     # --- read in a caller, when the configuration is read, or a job of a host is started, read or ended ---
 
@@ -186,6 +198,22 @@ class Part:
         of others. A caller who waits for it asks after some seconds, and is answered then."""
         return None
 
+    def screen(self, inspection: Inspection, output: Output, end: int | None) -> Screen | None:
+        """Return the screen of a job's terminal as it is now, or was at output position `end`; None: it draws none. It is
+        asked in a caller, when a program that is shown fills the terminal, and after Enter was pressed behind a text.
+        Where the cursor is, a supervisor asks too: EMULATOR in the list of parts."""
+        return None
+
+    def keyboard(self, job: JobDir) -> Hold | None:
+        """Return who holds the keyboard of a running job's terminal; None: no person does. It is asked in a caller, for
+        each answer about a job with a terminal, and after a call has written to one."""
+        return None
+
+    def how_to_answer(self, inspection: Inspection, *, hidden: bool) -> str | None:
+        """Return how to answer what a job with a terminal asks; None: with the verbs of the heart. `hidden`: what is
+        typed is not shown, as of a password. It is asked in a caller, for an answer about a job that waits for input."""
+        return None
+
     def lines(self, answer: Mapping[str, object]) -> list[str]:
         """Return the lines in which a person reads its fields in an answer."""
         return []
@@ -198,9 +226,11 @@ class Part:
         """Return what stands beside the figures in an answer that says what a job used."""
         return ()
 
-    # Type of an answer of one of its verbs → "module:function" that takes the answer and the Style (cli/text.py), and returns
-    # the text for a person
+    # Type of an answer of one of its verbs → "module:function" that takes the answer, the Style (cli/text.py) and `verbose`
+    # (everything is wanted), and returns the text for a person
     for_person: Mapping[str, str] = {}
+    # The same for a model: "module:function" that takes the answer, and returns what it shows of the job, and lines of ours
+    for_model: Mapping[str, str] = {}
 
     # --- read by `outlive doctor` ---
 

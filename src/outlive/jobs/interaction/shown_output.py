@@ -51,8 +51,10 @@ def takes_long(inspection: Inspection, output: Output, since: int, max_bytes: in
 def snippet(inspection: Inspection, output: Output) -> str:
     """Return the end of the output; while a program fills its terminal, the screen."""
     if inspection.state.terminal:
-        if screen.alternate_since(inspection, output, output.end) is not None:
-            return screen.text(screen.drawn(inspection, output), limits.SNIPPET_BYTES)
+        filled = screen.alternate_since(inspection, output, output.end) is not None
+        drawn = screen.drawn(inspection, output) if filled else None
+        if drawn is not None:
+            return screen.text(drawn, limits.SNIPPET_BYTES)
     return ends.snippet(output)
 
 

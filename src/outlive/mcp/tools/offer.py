@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping
 
 from outlive import parts
 from outlive import verbs as verbs_module
+from outlive.answers.writing import Written
 from outlive.config import Config
 from outlive.errors import invalid
 from outlive.system import shells
@@ -16,7 +17,6 @@ from outlive.verbs.spec import Arg, Verb
 EXEC, PROCESS = TOOLS = ("exec", "process")
 RUN = "run"
 STARTING = frozenset({RUN, "create", "start", "restart"})  # take defaults from [exec] of the configuration
-WRITING = frozenset({"write", "send-keys", "submit", "paste"})  # they answer with the job's reaction, as poll would
 _OFFERED_WHERE_POSSIBLE = frozenset({"sandbox", "network"})  # without a word of the configuration too
 WAIT_ARGUMENTS = ("yield_ms", "background")  # not for `--tools exec`, which answers at the end of a command
 
@@ -34,6 +34,11 @@ def offered(text: str) -> frozenset[str]:
 def process_verbs() -> dict[str, Verb]:
     """Return every verb of the process tool by the name of its action."""
     return {verb.action: verb for verb in map(verbs_module.load, verbs_module.offered()) if verb.name != RUN}
+
+
+def types(verb: Verb) -> bool:
+    """Return whether a verb types into a job: it answers with the job's reaction, as poll would."""
+    return verb.result is Written
 
 
 def tool_annotations(*, open_world: bool, reads: bool = False) -> dict[str, bool]:
@@ -70,7 +75,7 @@ def defaults_of(verb: Verb, config: Config) -> dict[str, object]:
         configured["yield_ms"] = config.get("exec", "background_ms")
         configured["timeout"] = round(config.get("exec", "timeout_sec") * 1000)
     shown = config.get("exec", "max_output_bytes")
-    if verb.name == "poll" or verb.name in WRITING:
+    if verb.name == "poll" or types(verb):
         pending = config.get("exec", "pending_max_output_bytes")
         shown = shown if pending is None else pending
     if shown is not None:

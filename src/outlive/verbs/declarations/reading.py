@@ -1,7 +1,7 @@
 """What reads a job: what it printed, what happened to it, what it uses."""
 
 from outlive import limits
-from outlive.answers.reading import Events, Log, Polled, Screen, Tail, Used, Wait
+from outlive.answers.reading import Events, Log, Polled, Tail, Used, Wait
 from outlive.core.records import READ
 from outlive.verbs.shared_args import CONDITIONS, with_those_of_parts
 from outlive.verbs.spec import (
@@ -161,16 +161,3 @@ EVENTS = Verb(
     right=READ,
     result=Events,
 )  # fmt: skip
-SCREEN = Verb(
-    "screen",
-    "Show the terminal of a pty job as a person would see it now.",
-    "outlive.verbs.screen:screen",
-    group="Read and wait",
-    args=(
-        JOB,
-        Arg("offset", INT, "First row to show, from 0.", minimum=0, hidden="mcp", metavar="ROW"),
-        BUDGET,
-    ),
-    right=READ,
-    result=Screen,
-)
