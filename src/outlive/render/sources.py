@@ -8,8 +8,8 @@ from typing import NamedTuple
 from outlive.answers.spans import Gap
 from outlive.core.ids import short_id
 from outlive.render.decode import decode, hides_bytes, leading_cut
-from outlive.render.encoded.encodings import Encoding, of_head
-from outlive.render.encoded.text import UTF_8, Text
+from outlive.parts.encodings.encodings import Encoding, of_head
+from outlive.parts.encodings.text import UTF_8, Text
 from outlive.render.escapes import without_begun, without_rest
 from outlive.render.plain_text import readable
 from outlive.render.redraws import replayed, without_frames

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from outlive.core.records import PLAIN
-from outlive.render.encoded.encodings import Encoding, asked
+from outlive.parts.encodings.encodings import Encoding, asked
 
 if TYPE_CHECKING:
     from outlive.config import Config

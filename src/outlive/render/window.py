@@ -13,9 +13,9 @@ from outlive.answers.spans import Cut
 from outlive.core.records import AUTO
 from outlive.render import head_and_tail
 from outlive.render.decode import hides_bytes, leading_cut, trailing_cut
-from outlive.render.encoded import not_text
-from outlive.render.encoded.encodings import Encoding
-from outlive.render.encoded.text import Text
+from outlive.parts.encodings import not_text
+from outlive.parts.encodings.encodings import Encoding
+from outlive.parts.encodings.text import Text
 from outlive.render.escapes import without_rest
 from outlive.render.sources import Excerpted, Source, gaps_in, text_of
 from outlive.render.view import View

@@ -18,7 +18,7 @@ from outlive.jobs.interaction import shown_output
 from outlive.part import LogCall
 from outlive.render import head_and_tail, window
 from outlive.render.decode import MAX_HELD_BYTES, leading_cut, trailing_cut
-from outlive.render.encoded.encodings import asked
+from outlive.parts.encodings.encodings import asked
 from outlive.render.search import Matched, search
 from outlive.render.sources import Excerpted, Source, lines_of, text_of
 from outlive.render.times import Clock

@@ -9,7 +9,7 @@ from outlive.jobs import adoption, job_answer, lookup
 from outlive.jobs.context import Context
 from outlive.jobs.interaction import shown_output
 from outlive.render import window
-from outlive.render.encoded.encodings import asked
+from outlive.parts.encodings.encodings import asked
 from outlive.store.output.merged import Output
 
 _STREAMS = {"both": (0, 1), "stdout": (0,), "stderr": (1,)}

@@ -21,8 +21,8 @@ from outlive.jobs import adoption, ending, job_answer, lookup
 from outlive.jobs.context import Context
 from outlive.jobs.control_client import ControlClient
 from outlive.jobs.interaction import screen
-from outlive.render.encoded.encodings import Encoding, asked
-from outlive.render.encoded.text import Text
+from outlive.parts.encodings.encodings import Encoding, asked
+from outlive.parts.encodings.text import Text
 from outlive.render.sources import lines_of, text_of
 from outlive.render.times import Clock, local
 from outlive.store.inspection.inspect import Inspection

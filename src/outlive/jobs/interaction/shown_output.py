@@ -8,7 +8,7 @@ from outlive.jobs import known_to_session
 from outlive.jobs.context import Context, Principal
 from outlive.jobs.interaction import screen
 from outlive.render import ends, window
-from outlive.render.encoded import not_text
+from outlive.parts.encodings import not_text
 from outlive.render.view import View
 from outlive.store.inspection.inspect import Inspection
 from outlive.store.job_dir import JobDir

@@ -12,7 +12,7 @@ import os
 import re
 
 from outlive.render.decode import MAX_HELD_BYTES
-from outlive.render.encoded.encodings import Encoding
+from outlive.parts.encodings.encodings import Encoding
 from outlive.render.escapes import MAX_SEQUENCE_BYTES, UNFINISHED
 from outlive.store.job_dir import JobDir
 from outlive.store.output.line_index import Lines

@@ -12,8 +12,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from outlive.errors import OutliveError
-from outlive.render.encoded.encodings import Encoding, asked
-from outlive.render.encoded.text import Text
+from outlive.parts.encodings.encodings import Encoding, asked
+from outlive.parts.encodings.text import Text
 from outlive.render.sources import text_of
 from outlive.store.output.gap import NO_GAP, Hole
 from outlive.store.output.merged import Output
