@@ -16,6 +16,7 @@ if TYPE_CHECKING:  # TAB loads this, and a supervisor of a job with limits
     from outlive.answers.advice import Advice
     from outlive.core.records import Definition
     from outlive.core.rights import Rights
+    from outlive.errors import OutliveError
     from outlive.jobs import context
     from outlive.render import sources, view
     from outlive.store import job_dir
@@ -34,6 +35,18 @@ Source: TypeAlias = "sources.Source"
 Text: TypeAlias = "sources.Text"
 View: TypeAlias = "view.View"
 Tool: TypeAlias = "dict[str, object]"  # as it stands in `tools/list`
+
+
+class Act(NamedTuple):
+    """What a caller is about to do. `verb`: as typed, or what comes of it (denied, ask). `facts`: what else there is to say
+    of it, of which None is nothing."""
+
+    ctx: Context
+    verb: str
+    job_id: str | None = None
+    facts: Mapping[str, object] = {}
+    definition: Definition | None = None  # of a job that is to be made or started
+    overrides: Mapping[str, str] = {}  # the variables that were given for it, with those of its files
 
 
 class Look(NamedTuple):
@@ -121,6 +134,15 @@ class Part:
         """Return whether a job of this machine should be started in a systemd scope of its own, where one can be had. It is
         asked in a caller, right before the start."""
         return False
+
+    def about_to(self, act: Act) -> None:
+        """Take note of what a caller is about to do, or refuse it. It is called in the process of the caller (a command
+        line or a server), after everything was checked and right before it is done: a process that is killed in the
+        middle has called this. Errors: any; then nothing is done."""
+
+    def never_started(self, ctx: Context, job_id: str, error: OutliveError) -> None:
+        """Take note that a job, of which `about_to` said that it starts, never ran. It is called in the process of the
+        caller, which knows why: the job has no supervisor."""
 
     def facts(self, definition: Definition) -> Iterable[tuple[str, str]]:
         """Return label and text of what a person is shown of a job who is asked whether it may run."""

@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from outlive.core.records import AuditTarget
+from outlive.parts.audit.reader import Reader
 from outlive.store.audit import record
-from outlive.store.audit.reader import Reader
 from support.cli import Cli
 from support.mcp_client import McpSession
 from support.serve import Served

@@ -137,3 +137,41 @@ def test_the_prompt_is_what_it_asks_since_the_last_answer(face: Face) -> None:
         assert face.ok("submit", repl, text="x = 2", wait_ms=WAIT_MS)["prompt"] == ">>>"
     face.ok("write", repl, data="half a li")
     face.until(repl, lambda found: found.get("prompt") == ">>>", "the same prompt")
+
+
+ASKS = "read -p 'Size? ' size; read -p 'Colour? ' colour; echo got $size $colour"
+
+
+@pytest.mark.parametrize("given", [{"text": "9"}, {"texts": ["9"]}])
+def test_what_the_prompt_of_one_text_holds_may_be_said(face: Face, given: dict[str, Any]) -> None:
+    job = face.background(ASKS, pty=True)
+    face.until(job, lambda found: found["waiting_for_input"], "a prompt")
+    found = face.ok("submit", job, **given, expect=["Colour"], wait_ms=WAIT_MS)
+    assert (found["sent"], found["bytes_written"]) == (0, 0)
+    assert found["hint"].startswith("Text 1 was not sent: it asks 'Size?', not 'Colour'.")
+    found = face.ok("submit", job, **given, expect=["^Size"], wait_ms=WAIT_MS)
+    assert (found["sent"], found["bytes_written"], found["prompt"]) == (1, 2, "Colour?")
+
+
+def test_enter_alone_has_a_prompt_too(face: Face) -> None:
+    job = face.background("read -p 'Press Enter ' a; read -p 'Again ' b", pty=True)
+    face.until(job, lambda found: found["waiting_for_input"], "a prompt")
+    found = face.ok("submit", job, expect=["Press"], wait_ms=WAIT_MS)
+    assert (found["sent"], found["prompt"]) == (1, "Again")
+
+
+def test_one_text_has_one_prompt(face: Face) -> None:
+    job = face.background(ASKS, pty=True)
+    error = face.error("submit", job, text="9", expect=["Size", "Colour"], code="invalid_argument")
+    text, texts = face.spelt("submit", "text"), face.spelt("submit", "texts")
+    assert error["message"] == f"{face.spelt('submit', 'expect')} has one entry for {text}: 2 and 1"
+    assert texts in error["hint"]
+    error = face.error("submit", job, text="9", texts=["9"], expect=["Size"], code="invalid_argument")
+    assert error["message"] == f"give {text} or {texts}, not both"
+
+
+def test_a_text_with_a_prompt_that_is_too_long_is_named_as_it_was_given(face: Face) -> None:
+    job = face.background(ASKS, pty=True)
+    face.until(job, lambda found: found["waiting_for_input"], "a prompt")
+    error = face.error("submit", job, text="x" * 5_000, expect=["Size"], code="invalid_argument")
+    assert error["details"]["field"] == "text"

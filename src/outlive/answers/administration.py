@@ -1,25 +1,15 @@
-"""The answers of audit, token, host, doctor, schema and ui."""
+"""The answers of token, host, doctor, schema and ui."""
 
 from __future__ import annotations
 
 from outlive.answers import ALWAYS, TIME, Answer, Part, field, part
 from outlive.answers.job import HINT
-from outlive.answers.named import Entry, OwnFinding
+from outlive.answers.named import OwnFinding
 from outlive.core.records import NETWORKS, RIGHTS, SANDBOXES
 
 
 class Help(Answer):  # of process help
     actions: dict[str, str] = field("What each action of process does, and its arguments.", brief=ALWAYS)
-
-
-class Audit(Answer):  # of audit
-    to: str = field("Where it is recorded now who did what.", enum=["file", "syslog", "off"])
-    path: str = field("The file of the record.")
-    required: bool = field("Is what cannot be recorded not done?")
-    entries: list[Entry] = field("The entries, the newest first.")
-    next_before: str | None = field("Pass it as --before for older entries; null: there are none.")
-    unreadable: int = field("Lines met that are no entries: cut by a full disk, or written by another program.")
-    hint: str | None = HINT
 
 
 class Token(Part):

@@ -10,7 +10,7 @@ from contextlib import closing
 from outlive import limits
 from outlive.core.ids import short_id
 from outlive.errors import OutliveError, from_os
-from outlive.jobs import adoption, auditing, ownership, processes
+from outlive.jobs import acts, adoption, ownership, processes
 from outlive.jobs.context import Context, Principal
 from outlive.jobs.control_client import ControlClient, refused, unanswered
 from outlive.jobs.diagnosis import other_machine
@@ -51,7 +51,7 @@ def kill(
         raise OutliveError("invalid_state", "a created job has no process", hint="remove deletes it.")
     if inspection.state.state == "unknown" and not inspection.supervised:
         if not inspection.elsewhere and processes.known_to_kernel(inspection, job):
-            auditing.note(ctx, "kill", job.job_id, signal=signals.name_of(number))
+            acts.about_to(ctx, "kill", job.job_id, signal=signals.name_of(number))
             _directly(inspection, job, number, grace_ms)
             return adoption.inspect_and_adopt(ctx, job)
         raise OutliveError(
@@ -61,7 +61,7 @@ def kill(
         )
     if inspection.state.finished and (not inspection.supervised or inspection.elsewhere):
         return inspection
-    auditing.note(ctx, "kill", job.job_id, signal=signals.name_of(number))
+    acts.about_to(ctx, "kill", job.job_id, signal=signals.name_of(number))
     if wait_ms is None:
         wait_ms = wait_of(number, grace_ms)
     end(ctx, job, number, grace_ms, wait_ms / 1000)
@@ -85,7 +85,7 @@ def _cancelled(ctx: Context, job: JobDir, inspection: Inspection, number: int) -
     engine = engines.of_job(job, inspection.definition)
     if engine is None or not signals.ends(number):
         return inspection
-    auditing.note(ctx, "kill", job.job_id, signal=signals.name_of(number))
+    acts.about_to(ctx, "kill", job.job_id, signal=signals.name_of(number))
     return engine.cancelled(job, inspection, ownership.actor(ctx.caller, inspection.definition))
 
 

@@ -16,6 +16,7 @@ NAMES = (
     "page",
     "clients",
     "doctor",
+    "audit",
     "limits",
     "push",
     "reports",

@@ -44,7 +44,6 @@ VERBS = {
     "help": "declarations.administration",
     "notices": "notices",
     "mcp": "programs",
-    "audit": "audit",
     "inbox": "inbox",
     "top": "programs",
     "approve": "approve",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from outlive.answers.ending import Deleted, DeletedJob
 from outlive.errors import OutliveError
-from outlive.jobs import adoption, auditing, ending, lookup
+from outlive.jobs import acts, adoption, ending, lookup
 from outlive.jobs.context import Context
 
 
@@ -18,6 +18,6 @@ def clear(ctx: Context, *, job: str) -> Deleted:
                 f"the job is {inspection.state.state}; clear deletes finished jobs",
                 hint="remove ends it first.",
             )
-        auditing.note(ctx, "clear", job_dir.job_id)
+        acts.about_to(ctx, "clear", job_dir.job_id)
         state, freed = ending.delete(ctx, job_dir)
         return Deleted(job=DeletedJob(job_id=job_dir.job_id, state=state), freed_bytes=freed)

@@ -7,7 +7,7 @@ from typing import Any
 from outlive.answers.job import Job
 from outlive.answers.starting import Created
 from outlive.core.ids import new_id, short_id
-from outlive.jobs import auditing, definition
+from outlive.jobs import acts, definition
 from outlive.jobs.context import Context
 from outlive.jobs.starting import making
 
@@ -15,7 +15,7 @@ from outlive.jobs.starting import making
 def create(ctx: Context, **args: Any) -> Created:
     """Store a definition, which `start` runs later, once."""
     plan = definition.plan(ctx, new_id(), start_now=False, **args)
-    auditing.note_start(ctx, "create", plan)
+    acts.about_to_start(ctx, "create", plan)
     new = making.make(ctx, plan, live=False)
     try:
         return Created(

@@ -12,7 +12,7 @@ from outlive.answers.ending import IN_WINDOW, Collected, Decided, KeptTo, Totals
 from outlive.core.bounds import Bounds
 from outlive.core.units import duration_ms, seconds_or
 from outlive.errors import OutliveError, argument
-from outlive.jobs import auditing, lookup, ownership
+from outlive.jobs import acts, lookup, ownership
 from outlive.jobs.context import Context
 from outlive.store.cleanup import delete as store_gc
 from outlive.store.cleanup import disk_use
@@ -40,7 +40,7 @@ def gc(
     kept: dict[str, Any] = {key: _bound(ctx, key, value) for key, value in given.items()}
     bounds = Bounds(older_than_s=duration_ms(window, argument("older_than"), bare_unit=None) / 1000, **kept)
     if not dry_run:
-        auditing.note(ctx, "gc", older_than=window, **kept)
+        acts.about_to(ctx, "gc", older_than=window, **kept)
     sweep = _Sweep(ctx, dry_run)
     ctx.progress = sweep.progress
     sweep.survey(lookup.job_ids(ctx.caller))  # newest first

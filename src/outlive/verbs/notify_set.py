@@ -10,7 +10,7 @@ from outlive.answers.job import Job
 from outlive.answers.listing import NotifySet
 from outlive.core.records import Definition, Notification, OutputMatch
 from outlive.errors import OutliveError, argument, invalid
-from outlive.jobs import adoption, auditing, lookup, watch_spec
+from outlive.jobs import acts, adoption, lookup, watch_spec
 from outlive.jobs import definition as definition_module
 from outlive.jobs.context import Context
 from outlive.jobs.control_client import ask
@@ -60,7 +60,7 @@ def notify_set(
                 commands.check_sinks(ctx.caller, old, notification)
             new = Definition.replace(old, notification=notification)
             boundary.require_sinks(new)
-            auditing.note(ctx, "notify set", job_dir.job_id, notification=notification.to_dict())
+            acts.about_to(ctx, "notify set", job_dir.job_id, notification=notification.to_dict())
             return new
 
         definition = lookup.change_meta(job_dir, redefined)

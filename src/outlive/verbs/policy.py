@@ -14,7 +14,7 @@ from outlive.core.env_files import check_env
 from outlive.core.records import GIT, SANDBOXES
 from outlive.core.units import timestamp
 from outlive.errors import argument, from_os, invalid
-from outlive.jobs import auditing, definition, lookup
+from outlive.jobs import acts, definition, lookup
 from outlive.jobs import command as command_module
 from outlive.jobs.context import Context
 from outlive.jobs.permission import boundary, commands
@@ -143,7 +143,7 @@ def policy_forget(ctx: Context, *, approval: list[str] | None = None, everything
         raise invalid("approval", f"{what}: {argument('approval')} or {argument('everything')}", hint=hint, usage=True)
     keys = [*approvals] if everything else [_key_of(given, approvals) for given in approval or ()]
     forgotten = _shown(approvals, only=keys)
-    auditing.note(ctx, "policy forget", approvals=[one.id for one in forgotten])
+    acts.about_to(ctx, "policy forget", approvals=[one.id for one in forgotten])
     for key in dict.fromkeys(keys):
         try:
             always.forget(state_directory(os.environ), key, by=person("outlive policy forget"), at=timestamp())

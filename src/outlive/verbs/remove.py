@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from outlive import limits
 from outlive.answers.ending import Deleted, DeletedJob, EndedJob
 from outlive.errors import OutliveError
-from outlive.jobs import adoption, auditing, ending, lookup, several
+from outlive.jobs import acts, adoption, ending, lookup, several
 from outlive.jobs.context import Context
 from outlive.store.job_dir import JobDir
 
@@ -45,7 +45,7 @@ def remove(
 
 
 def _remove(ctx: Context, job_dir: JobDir, grace_ms: int) -> Deleted:
-    auditing.note(ctx, "remove", job_dir.job_id)
+    acts.about_to(ctx, "remove", job_dir.job_id)
     inspection = adoption.inspect_before_kill(ctx, job_dir)
     if inspection.supervised:
         wait_s = (grace_ms + limits.KILL_WAIT_EXTRA_MS) / 1000

@@ -10,7 +10,7 @@ from outlive.answers.starting import Started
 from outlive.core.ids import short_id
 from outlive.core.records import Definition
 from outlive.errors import OutliveError, from_os
-from outlive.jobs import auditing, lookup
+from outlive.jobs import acts, lookup
 from outlive.jobs import definition as definition_module
 from outlive.jobs.context import Context
 from outlive.jobs.starting import making
@@ -41,7 +41,7 @@ def start(ctx: Context, *, job: str, **args: Any) -> Started:
             sock = making.begin(ctx, plan, job_dir, locks, created=True, awaited=call.waits_for_end)
             making.started(job_dir, sock, locks)
         except OutliveError as error:
-            auditing.note_unstarted(ctx, job_dir.job_id, error)
+            acts.never_started(ctx, job_dir.job_id, error)
             job_dir.unmark_live()
             if locks.are_given:
                 locks.close()

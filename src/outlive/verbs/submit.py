@@ -24,15 +24,21 @@ def submit(
     max_bytes: int,
 ) -> Written:
     """Send `text` and what ends a line, in one write: a carriage return to a terminal, a newline to a stdin that is
-    open. Or send each of `texts` so, when the job asks for it. Errors: as for write."""
-    if expect and len(expect) != len(texts):
-        message = f"{argument('expect')} has one entry for each of {argument('texts')}: {len(expect)} and {len(texts)}"
-        raise invalid("expect", message)
+    open. Or send each of `texts` so, when the job asks for it; with `expect`, `text` is one of these. Errors: as for
+    write."""
     if texts and text is not None:
         raise invalid("texts", f"give {argument('text')} or {argument('texts')}, not both")
+    field = "texts" if texts else "text"
+    if expect and not texts:
+        texts = (text or "",)
+    if expect and len(expect) != len(texts):
+        each = f"for each of {argument('texts')}" if field == "texts" else f"for {argument('text')}"
+        message = f"{argument('expect')} has one entry {each}: {len(expect)} and {len(texts)}"
+        hint = None if field == "texts" else f"{argument('texts')} takes several, one for each prompt."
+        raise invalid("expect", message, hint=hint)
     with lookup.open_job(ctx, job) as job_dir:
         if texts:
-            exchange = Exchange(ctx, job_dir, texts, expect, wait_ms)
+            exchange = Exchange(ctx, job_dir, texts, expect, wait_ms, field=field)
             return exchange.run(timeout_ms=timeout_ms, max_bytes=max_bytes)
         given = stdin.Input((text or "").encode("utf-8", "surrogateescape"), "text", enter=True)
         return stdin.deliver(ctx, job_dir, given, timeout_ms=timeout_ms, wait_ms=wait_ms, max_bytes=max_bytes)

@@ -20,7 +20,7 @@ from outlive.core.ids import short_id
 from outlive.core.records import FINISHED, Terminal
 from outlive.core.units import seconds_of
 from outlive.errors import OutliveError
-from outlive.jobs import adoption, auditing, lookup
+from outlive.jobs import acts, adoption, lookup
 from outlive.jobs.context import Context
 from outlive.jobs.control_client import ControlClient, ask
 from outlive.jobs.diagnosis import other_machine
@@ -68,7 +68,7 @@ def join(ctx: Context, named: str, *, read_only: bool) -> None:
                     return
         _require_joinable(inspection, short_id(job.job_id), ctx.env)
         if not read_only:
-            auditing.note(ctx, "attach", job.job_id)
+            acts.about_to(ctx, "attach", job.job_id)
         session = Session(ctx, job, read_only=read_only)
         with _raw(0):
             session.run()

@@ -25,13 +25,16 @@ _QUESTION_BYTES = 1024
 
 class Exchange:
     """Types `texts`, one for each prompt, as long as the job asks for them. `expect`: what each prompt
-    holds, as a RE2 pattern or as it stands; empty: anything."""
+    holds, as a RE2 pattern or as it stands; empty: anything. `field`: the argument that holds the texts."""
 
-    def __init__(self, ctx: Context, job: JobDir, texts: Sequence[str], expect: Sequence[str], wait_ms: int) -> None:
+    def __init__(
+        self, ctx: Context, job: JobDir, texts: Sequence[str], expect: Sequence[str], wait_ms: int, *, field: str
+    ) -> None:
         self._ctx = ctx
         self._job = job
         self._texts = texts
         self._expect = expect
+        self._field = field
         self._wait_ms = max(wait_ms, limits.REACTION_MS)
         # A command line waits as long as it takes
         self._deadline = time.monotonic() + limits.MCP_CALL_MS / 1000 if ctx.face == "mcp" else None
@@ -42,9 +45,9 @@ class Exchange:
         `stdin.deliver`."""
         inspection = adoption.inspect_and_adopt(self._ctx, self._job)
         pty = inspection.definition.pty
-        lines = [stdin.Input(text.encode("utf-8", "surrogateescape"), "texts", enter=True) for text in self._texts]
+        lines = [stdin.Input(text.encode("utf-8", "surrogateescape"), self._field, enter=True) for text in self._texts]
         count = sum(len(line.typed(pty=pty)) for line in lines)
-        inspection = stdin.require_writable(self._ctx, self._job, count, field="texts")
+        inspection = stdin.require_writable(self._ctx, self._job, count, field=self._field)
         reaction = Reaction(self._ctx, self._job, self._left_ms(), max_bytes)
         done, written, why = stdin.Delivered(stdin.Put(0, closed=False, eof=False), 0), 0, None
         for line in lines:

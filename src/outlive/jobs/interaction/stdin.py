@@ -9,7 +9,7 @@ from outlive.answers.job import Job
 from outlive.answers.writing import Written
 from outlive.core.members import number_of
 from outlive.errors import OutliveError, argument, invalid
-from outlive.jobs import adoption, auditing
+from outlive.jobs import acts, adoption
 from outlive.jobs.context import Context
 from outlive.jobs.control_client import ask
 from outlive.jobs.definition import require_input
@@ -98,7 +98,7 @@ def require_writable(ctx: Context, job: JobDir, count: int, *, eof: bool = False
     require_open(inspection)
     if ctx.face == "mcp":
         require_input(ctx, inspection.definition)
-    auditing.note(ctx, ctx.verb or "write", job.job_id, bytes=count, eof=eof or None)
+    acts.about_to(ctx, ctx.verb or "write", job.job_id, bytes=count, eof=eof or None)
     return inspection
 
 

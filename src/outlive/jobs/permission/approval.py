@@ -17,7 +17,7 @@ from outlive.core.ids import short_id
 from outlive.core.records import Definition
 from outlive.core.units import timestamp
 from outlive.errors import OutliveError, from_os
-from outlive.jobs import adoption, auditing, lookup, ownership
+from outlive.jobs import acts, adoption, lookup, ownership
 from outlive.jobs.context import Context
 from outlive.jobs.definition import Plan
 from outlive.jobs.permission import pending
@@ -121,7 +121,7 @@ def take(ctx: Context, job: JobDir, state: str, always: bool, reason: str | None
 
 def _write(ctx: Context, job: JobDir, state: str, by: str, reason: str | None) -> tuple[approval.Decision, bool]:
     """Record that a person answers, and write the answer down as `store.approval.answer` does. Errors: io_error."""
-    auditing.note(ctx, "approve" if state == approval.APPROVED else "deny", job.job_id, by=by, message=reason)
+    acts.about_to(ctx, "approve" if state == approval.APPROVED else "deny", job.job_id, by=by, message=reason)
     try:
         return approval.answer(job, state, by=by, reason=reason)
     except OSError as error:

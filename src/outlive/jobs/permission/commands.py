@@ -19,7 +19,7 @@ from outlive.core.quoted import cut
 from outlive.core.records import Approval, Definition, GivenInput, Notification
 from outlive.core.units import duration_ms, timestamp
 from outlive.errors import OutliveError
-from outlive.jobs import auditing
+from outlive.jobs import acts
 from outlive.jobs.context import Context, Principal
 from outlive.jobs.definition import Plan
 from outlive.jobs.permission import boundary, files
@@ -70,7 +70,7 @@ def require(ctx: Context, plan: Plan, *, ask: bool) -> None:
         ctx.decision = decision
         _unless_denied(policy, [decision])
     except OutliveError:
-        auditing.note_start(ctx, "denied", plan)
+        acts.about_to_start(ctx, "denied", plan)
         raise
     if not ask or decision.decision != ASK:
         return
@@ -79,7 +79,7 @@ def require(ctx: Context, plan: Plan, *, ask: bool) -> None:
     if not always.has(directory, key):
         _take_room(plan)
         request = _asked(decision, key, policy.ask_timeout_ms, plan, _files(ctx.caller, plan))
-        auditing.note_start(ctx, "ask", plan)
+        acts.about_to_start(ctx, "ask", plan)
         plan.definition = Definition.replace(plan.definition, approval=request)
 
 

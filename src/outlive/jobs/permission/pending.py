@@ -13,7 +13,7 @@ from contextlib import closing
 from outlive.core.ids import short_id
 from outlive.core.records import Approval, Definition, Ending
 from outlive.errors import OutliveError, from_os
-from outlive.jobs import auditing
+from outlive.jobs import acts
 from outlive.jobs.context import Context
 from outlive.jobs.definition import Plan
 from outlive.jobs.permission import facts, files
@@ -63,7 +63,7 @@ def start(ctx: Context, job: JobDir, plan: Plan | None = None) -> socket.socket 
         making.started(job, sock, locks)
         return sock
     except OutliveError as error:
-        auditing.note_unstarted(ctx, job.job_id, error)
+        acts.never_started(ctx, job.job_id, error)
         raise
     finally:
         locks.close()
@@ -137,7 +137,7 @@ def _deny(ctx: Context, job: JobDir, reason: str | None) -> None:
     """End a job that a person approved and that may not start."""
     given = approval.Decision(state=approval.DENIED, reason=reason)
     _end(job, given)
-    auditing.note_unstarted(ctx, job.job_id, OutliveError("denied", _message(given)))
+    acts.never_started(ctx, job.job_id, OutliveError("denied", _message(given)))
 
 
 def _end(job: JobDir, given: approval.Decision) -> None:

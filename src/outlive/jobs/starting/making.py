@@ -15,7 +15,7 @@ from outlive.core.env_files import read_env_files
 from outlive.core.members import parse_json
 from outlive.core.records import LOCAL, Definition, State
 from outlive.errors import OutliveError, from_os
-from outlive.jobs import auditing, lookup
+from outlive.jobs import acts, lookup
 from outlive.jobs import definition as definition_module
 from outlive.jobs.context import Context, Principal
 from outlive.jobs.control_client import received, refused
@@ -96,7 +96,7 @@ def begin(
     the start is reported; None for a job that waits for its start there. `awaited`: the caller
     waits for the end.
 
-    Errors: launch_failed, and io_error if it has to be recorded and cannot be.
+    Errors: launch_failed, and those of a part that refuses it.
     """
     definition = plan.definition
     doing = "start" if created else "restart" if definition.restarted_from else "run"
@@ -104,24 +104,11 @@ def begin(
         plan.close()  # a node opens the file by its name
         if engines.of_job(job, definition) is not None:  # another process has handed it over
             return None
-        auditing.note_start(ctx, doing, plan)
+        acts.about_to_start(ctx, doing, plan)
         host = engines.host_of(ctx.config, definition.host)
         return host.engine.submit(ctx.caller, host, job, plan, locks)
-    inherited = boundary.inherited(definition, ctx.env)
-    request = Request(
-        root=ctx.store.path,
-        job_id=definition.job_id,
-        definition=definition,
-        environment=inherited,
-        overrides=plan.overrides | stages.variables(definition, {**inherited, **plan.overrides}),
-        masked=masked_lines(definition.mask, {**ctx.env, **plan.overrides}),
-        umask=process.umask(),
-        awaited=awaited,
-        created=created,
-        shell_path=_shell_path(ctx.caller, plan),
-        **ctx.config.for_request(ctx.env, own_programs.shell(definition.shell or ctx.caller.shell, ctx.env))
-        | {"audit": auditing.note_start(ctx, doing, plan)},
-    )
+    request = _request(ctx, plan, created=created, awaited=awaited)
+    acts.about_to_start(ctx, doing, plan)
     here = there = scope = None
     memory = -1
     try:
@@ -153,6 +140,25 @@ def begin(
             os.close(memory)
         plan.close()
     return here
+
+
+def _request(ctx: Context, plan: Plan, *, created: bool, awaited: bool) -> Request:
+    """Return the request for the supervisor of a job. `created`, `awaited`: as of `begin`."""
+    definition = plan.definition
+    inherited = boundary.inherited(definition, ctx.env)
+    return Request(
+        root=ctx.store.path,
+        job_id=definition.job_id,
+        definition=definition,
+        environment=inherited,
+        overrides=plan.overrides | stages.variables(definition, {**inherited, **plan.overrides}),
+        masked=masked_lines(definition.mask, {**ctx.env, **plan.overrides}),
+        umask=process.umask(),
+        awaited=awaited,
+        created=created,
+        shell_path=_shell_path(ctx.caller, plan),
+        **ctx.config.for_request(ctx.env, own_programs.shell(definition.shell or ctx.caller.shell, ctx.env)),
+    )
 
 
 def _shell_path(caller: Principal, plan: Plan) -> str:

@@ -17,7 +17,7 @@ from outlive.answers.advice import Advice
 from outlive.answers.starting import Started
 from outlive.core.records import Awaits, Definition
 from outlive.errors import OutliveError, from_os
-from outlive.jobs import adoption, auditing, job_answer, lookup
+from outlive.jobs import acts, adoption, job_answer, lookup
 from outlive.jobs.context import Context
 from outlive.jobs.control_client import ControlClient
 from outlive.jobs.definition import Plan
@@ -100,7 +100,7 @@ class StartCall:
                 sock = making.begin(ctx, plan, new.dir, new.locks, awaited=self.waits_for_end)
                 making.started(new.dir, sock, new.locks)
             except OutliveError as error:
-                auditing.note_unstarted(ctx, plan.definition.job_id, error)
+                acts.never_started(ctx, plan.definition.job_id, error)
                 new.discard()
                 ctx.job_id = None
                 raise

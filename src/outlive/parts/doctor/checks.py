@@ -36,7 +36,6 @@ _OF_THE_HEART: dict[str, Check] = {
     "logout": systemd.logout,
     "service": systemd.service,
     "scopes": systemd.scopes,
-    "audit": setup.audit,
 }
 
 

@@ -1,8 +1,7 @@
-"""What a person has set up: the Python that runs outlive, its configuration, the sandbox, and the audit record."""
+"""What a person has set up: the Python that runs outlive, its configuration, and the sandbox."""
 
 from __future__ import annotations
 
-import os
 import platform
 import sys
 
@@ -11,7 +10,6 @@ from outlive.config import KEYS
 from outlive.errors import OutliveError
 from outlive.parts.finding import Finding, Place, fail, ok, warn
 from outlive.sandbox import bubblewrap
-from outlive.store.audit.record import NAME, SYSLOG, old_files
 
 
 def python(place: Place) -> Finding:
@@ -52,28 +50,3 @@ def sandbox(place: Place) -> Finding:
         return ok(f"{path} works" + ("" if wanted else "; none is configured"), bwrap=path)
     told = f"{path} cannot make a sandbox: {problem}"
     return fail(told, bubblewrap.mend(), bwrap=path) if wanted else warn(told, bubblewrap.mend(), bwrap=path)
-
-
-def audit(place: Place) -> Finding:
-    target = None if place.config is None else place.config.audit(place.env)
-    if target is None:
-        return ok("off: it is not recorded who does what")
-    required = "what cannot be recorded is not done" if target.required else "what cannot be recorded is done"
-    if target.to == SYSLOG:
-        there = os.path.exists("/dev/log")
-        text = f"to syslog; {required}"
-        return (
-            ok(text) if there else warn(f"{text}: there is no /dev/log", "Start a syslog daemon, or record to a file.")
-        )
-    directory = target.directory
-    path = os.path.join(directory, NAME)
-    above = directory
-    while not os.path.lexists(above):
-        above = os.path.dirname(above)
-    is_file = os.path.isfile(path) and not os.path.islink(path) and os.access(path, os.W_OK)
-    writable = os.access(above, os.W_OK | os.X_OK) and (is_file or not os.path.lexists(path))
-    facts = {"path": path, "files": len(old_files(directory)) + os.path.exists(path)}
-    if not writable:
-        advice = f"Make {above} a directory that you may write, without a link or a directory in the place of {NAME}."
-        return warn(f"{path} cannot be written; {required}", advice, **facts)
-    return ok(f"{path}; {required}", **facts)

@@ -9,7 +9,7 @@ from outlive.answers.administration import NamedToken, Token, TokenAdded, TokenL
 from outlive.core.records import CONTROL, EXEC, GIT, NETWORKS, READ, SANDBOXES
 from outlive.core.units import duration_ms
 from outlive.errors import argument, invalid
-from outlive.jobs import auditing
+from outlive.jobs import acts
 from outlive.jobs.context import Context
 from outlive.parts.http.tokens import EVERYTHING, Tokens
 from outlive.verbs.spec import ANSWERS, BOOL, INT, PATH, STR, STRS, TOOLS, Arg, Verb
@@ -50,7 +50,7 @@ def token_add(
     ceiling = {key: value for key, value in named.items() if value} or None
     workdir = None if workdir is None else os.path.realpath(workdir)
     facts = {"name": name, "scope": scope or name, "level": level, "workdir": workdir, "expires": expires}
-    auditing.note(ctx, "token add", None, **facts, sandbox=ceiling, approves=approves)
+    acts.about_to(ctx, "token add", None, **facts, sandbox=ceiling, approves=approves)
     made, secret = Tokens(ctx.store).add(
         name, scope, level=level, workdir=workdir, sandbox=ceiling, approves=approves, lifetime_ms=lifetime_ms
     )
@@ -64,7 +64,7 @@ def token_list(ctx: Context) -> TokenList:
 
 def token_revoke(ctx: Context, *, name: str) -> TokenRevoked:
     """Delete a token. Errors: invalid_argument, config_error, io_error."""
-    auditing.note(ctx, "token revoke", name=name)
+    acts.about_to(ctx, "token revoke", name=name)
     return TokenRevoked(about=NamedToken(**Tokens(ctx.store).revoke(name).shown()), revoked=True)
 
 

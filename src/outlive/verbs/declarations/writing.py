@@ -76,7 +76,7 @@ SUBMIT = Verb(
         Arg(
             "expect",
             STRS,
-            "What the prompt of each of the texts holds, as text or RE2; at another prompt it stops.",
+            "What the prompt of the text, or of each of the texts, holds, as text or RE2; at another prompt it stops.",
             default=(),
             metavar="PATTERN",
             mcp_help="text or RE2 in each prompt, else stop",

@@ -1,38 +1,34 @@
-"""Record what a caller does, before it is done ([audit] of the configuration).
-
-A caller that changes nothing is not recorded.
-"""
+"""Record what a caller does, before it is done."""
 
 from __future__ import annotations
 
 from outlive import limits
-from outlive.core.records import AuditTarget, Definition
+from outlive.core.records import Definition
 from outlive.errors import OutliveError, from_os
-from outlive.jobs.context import Context
-from outlive.jobs.definition import Plan
+from outlive.part import Act, Context
 from outlive.store.audit import record
 
 
-def note(ctx: Context, verb: str, job_id: str | None = None, **facts: object) -> None:
-    """Record that the caller is about to do this. `facts` are the members of the entry that this
-    verb has, of which None is left out.
+def note(act: Act) -> None:
+    """Record that the caller is about to do this.
 
     Errors: io_error if it cannot be recorded and [audit] says `required`; else the answer warns.
     """
+    ctx = act.ctx
     target = ctx.config.audit(ctx.env)
     if target is None:
         return
     about = {
-        "job_id": job_id,
+        "job_id": act.job_id,
         "face": ctx.face if ctx.face == "cli" else "stdio" if ctx.caller.token is None else "http",
         "owner": ctx.caller.owner,
         "client": ctx.caller.client,
         "token": ctx.caller.token,
         "root": ctx.store.path if ctx.store else None,
     }
-    told = {name: value for name, value in {**about, **facts}.items() if value is not None}
+    facts = {**about, **act.facts, **_of_start(act)}
     try:
-        record.append(target, verb, **told)
+        record.append(target, act.verb, **{name: value for name, value in facts.items() if value is not None})
     except OSError as error:
         why = from_os("writing the audit record", error)
         if target.required:
@@ -43,18 +39,17 @@ def note(ctx: Context, verb: str, job_id: str | None = None, **facts: object) ->
         ctx.warnings.append(f"This is not in the audit record: {why.message}.")
 
 
-def note_start(ctx: Context, verb: str, plan: Plan) -> AuditTarget | None:
-    """Record that a job is about to be started or defined. Return where its supervisor records its
-    end, None if nothing is recorded. Errors: io_error, as `note`."""
-    target = ctx.config.audit(ctx.env)
-    if target is None:
-        return None
-    facts = _defined(plan.definition, {**ctx.env, **plan.overrides})
-    asked = plan.definition.approval  # another process may have decided that a person is asked
-    decision = ctx.decision.decision if ctx.decision is not None else "ask" if asked else None
-    rule = ctx.decision.rule if ctx.decision is not None else str(asked.rule) if asked else None
-    note(ctx, verb, plan.definition.job_id, **facts, decision=decision, rule=rule)
-    return target
+def _of_start(act: Act) -> dict[str, object]:
+    """Return what there is to say of a job that is to be made or started; nothing of another act."""
+    definition, decided = act.definition, act.ctx.decision
+    if definition is None:
+        return {}
+    asked = definition.approval  # another process may have decided that a person is asked
+    return {
+        **_defined(definition, {**act.ctx.env, **act.overrides}),
+        "decision": decided.decision if decided is not None else "ask" if asked else None,
+        "rule": decided.rule if decided is not None else str(asked.rule) if asked else None,
+    }
 
 
 def _defined(definition: Definition, values: dict[str, str]) -> dict[str, object]:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from outlive import limits
-from outlive.answers.administration import Audit
 from outlive.config import state_directory
 from outlive.core.units import moment, timestamp
 from outlive.errors import OutliveError, argument, from_os, invalid
 from outlive.jobs import lookup
 from outlive.jobs.context import Context
-from outlive.store.audit.reader import Reader
+from outlive.parts.audit.answers import Audit
+from outlive.parts.audit.reader import Reader
 from outlive.store.audit.record import END, FILE, SYSLOG
 from outlive.store.inspection import inspect
 from outlive.verbs import canonical
