@@ -189,6 +189,7 @@ def test_a_failed_job_is_shown_without_what_is_found_of_failures(cli: Cli, place
     assert "exited with code 3" in cli.text("status", failed["job_id"], "--human", env=env).stdout
     long = cli.ok("run", "--wait", "--max-bytes", "999", "echo FAILED a.py::b; seq 9999; exit 1", env=env)
     assert "FAILED" in long["output"] and "9999\n" in long["output"]
+    assert "9999\n" in cli.text("log", "--follow", long["job_id"], env=env).stdout
     error = cli.error("log", "--compare", "previous", failed["job_id"], code="invalid_argument", env=env)
     assert error["message"] == "unknown option of log: --compare"
     config = place / "config.toml"
@@ -211,6 +212,29 @@ def test_nothing_is_done_without_the_record_that_was_asked_for(cli: Cli, place: 
     assert cli.error("list", code="config_error", env={**env, "OUTLIVE_AUDITS": "1"})["message"].startswith("the env")
     cli.ok("run", "--wait", "touch ran", env=env)
     assert Path("ran").exists()
+
+
+def test_output_is_read_as_utf_8_without_encodings(cli: Cli, place: Path, work: Path) -> None:
+    data = "\ufeffGröße\n".encode("utf-16-le") + bytes(range(256))
+    (work / "data").write_bytes(data)
+    words = ("run", "--wait", "printf 'ä\\344\\n'; cat data >&2")
+    assert cli.ok("tail", cli.ok(*words)["job_id"])["stderr_tail"].startswith("Größe\n")
+    installed = Installed(place)
+    shutil.rmtree(installed.package / "parts" / "encodings")
+    env: dict[str, str | None] = {**installed.env}
+    found = cli.ok(*words, env=env)
+    job, errors = found["job_id"], data.decode("utf-8", "replace")
+    assert "ä\ufffd\n" in found["output"]
+    assert not [one for one in found.get("advice", []) if one["kind"] == "encoding"]
+    tail = cli.ok("tail", job, env=env)
+    assert (tail["stdout_tail"], tail["stderr_tail"], tail["encoding"]) == ("ä\ufffd\n", errors, "utf-8")
+    assert cli.ok("log", job, "--stream", "stdout", env=env)["output"] == "ä\ufffd\n"
+    assert cli.ok("log", job, "--search", "ä", "--context", "0", env=env)["output"] == "1:ä\ufffd\n"
+    assert "ä\ufffd\n" in cli.ok("poll", job, env=env)["output"]
+    assert cli.text("log", "--follow", "--stream", "stdout", job, env=env).stdout == "ä\ufffd\n"
+    for verb in ("log", "tail", "poll"):
+        error = cli.error(verb, "--encoding", "latin-1", job, code="invalid_argument", env=env)
+        assert error["message"] == f"unknown option of {verb}: --encoding"
 
 
 DECLARED: dict[str, object] = {f"{PREFIX}clientCapabilities": {"extensions": {TASKS: {}}, "elicitation": {"form": {}}}}

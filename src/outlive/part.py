@@ -26,12 +26,14 @@ if TYPE_CHECKING:  # TAB loads this, and a supervisor of a job with limits
 # What a declaration names for the types alone: it is read where nothing of that is loaded
 Config: TypeAlias = "config.Config"
 Context: TypeAlias = "context.Context"
+Decoding: TypeAlias = "sources.Decoding"
 Inspection: TypeAlias = "inspect.Inspection"
 JobDir: TypeAlias = "job_dir.JobDir"
 Lines: TypeAlias = "line_index.Lines"
 Output: TypeAlias = "merged.Output"
 Screen: TypeAlias = "screen.Screen"
 Source: TypeAlias = "sources.Source"
+Text: TypeAlias = "sources.Text"
 View: TypeAlias = "view.View"
 Tool: TypeAlias = "dict[str, object]"  # as it stands in `tools/list`
 
@@ -136,7 +138,8 @@ class Part:
 
     # --- a job that it has something to do with ---
 
-    # Argument of a verb that makes a job, or of log → "module:ARGUMENTS" that stand behind it: a tuple of Arg (verbs/spec.py)
+    # Argument of a verb that makes a job, or of log, tail or poll → "module:ARGUMENTS" that stand behind it: a tuple of Arg
+    # (verbs/spec.py)
     arguments: Mapping[str, str] = {}
     # "module:class" of the fields that it adds to what answers say of a job (answers/__init__.py)
     fields: str = ""
@@ -178,6 +181,22 @@ class Part:
 
     def described(self, look: Look) -> Said | None:
         """Return what it says of a job; None: nothing. It is asked for each answer about one job."""
+        return None
+
+    def decoding(self, encoding: str | None) -> Decoding | None:
+        """Return what finds the text of an output that is not UTF-8: a function that takes an Output, and returns a Text
+        (render/sources.py), or None if it is UTF-8. It is asked in a caller, by each call that shows output. `encoding`: the
+        name that this call gave; None: it gave none. Errors: invalid_argument (`encoding`)."""
+        return None
+
+    def in_place_of(self, sample: bytes, count: int) -> str | None:
+        """Return what an answer shows in place of `count` bytes of output, which begin with `sample`, if they are no text;
+        None if they are. It is asked in a caller, of output that no encoding was found for."""
+        return None
+
+    def not_utf_8(self, ctx: Context, output: Output) -> str | None:
+        """Return how to read the bytes that an answer shows as U+FFFD, because they are not UTF-8; None: nothing is to be
+        said. It is asked in a caller, for such an answer alone."""
         return None
 
     def chosen(self, source: Source, since: int, stop: int, view: View, *, failed: bool) -> Fields | None:

@@ -26,6 +26,7 @@ NAMES = (
     "limits",
     "push",
     "reports",
+    "encodings",
 )  # the order in which they are asked
 # Member of `meta.json` → the part that keeps it there
 KEEPERS = {"report": "reports", "resources": "limits", "approval": "permission"}
