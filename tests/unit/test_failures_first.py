@@ -268,6 +268,12 @@ def test_beside_the_failure_of_a_command_lines_that_say_that_all_is_well_are_few
     assert len(well.lines) >= len(found.lines), "of one that did not fail they are worth as much as others"
 
 
+def test_a_last_line_of_which_nothing_is_seen_hides_no_failure(tmp_path: Path) -> None:
+    for last in ("\x1b[0m", "\x1b[0m\x1b[?25h"):
+        found = of(tmp_path / last.encode().hex(), f"{steps(0, 300)}{TRACEBACK}{steps(0, 300)}{last}", failed=True)
+        assert TRACEBACK in found.shown.output
+
+
 def check(written: bytes, found: Answer) -> None:
     """Check that what is shown and the gaps together are the whole output, and that each gap is exact."""
     cut = found.shown.truncated

@@ -62,6 +62,8 @@ class Lines:
         self.stops = [*self.starts[1:], len(text)]
         self.seen = valid(_last_states(seen(text) if b"\x1b" in text else text))
         self._seen_starts = self.starts if self.seen is text else _starts(self.seen)
+        if len(self._seen_starts) < len(self.starts):  # the last line has escape sequences alone
+            self._seen_starts.append(len(self.seen))
 
     @functools.cached_property
     def kinds(self) -> list[int]:
