@@ -242,38 +242,6 @@ def test_of_a_failed_command_few_lines_of_one_kind_are_shown(tmp_path: Path) -> 
     assert len(found.lines) < 25
 
 
-TRACEBACK = 'Traceback (most recent call last):\n  File "a.py", line 3, in f\n    {}["x"]\nKeyError: \'x\'\n'
-
-
-@pytest.mark.parametrize(
-    "routine",
-    [
-        "12:00:01 INFO closed {}",
-        "DEBUG: closed {}",
-        "a.py::test_{} PASSED",
-        "--- PASS: Test{}",
-        "ok 7 - parses {}",
-        "test t{} ... ok",
-    ],
-)
-def test_beside_the_failure_of_a_command_lines_that_say_that_all_is_well_are_few(tmp_path: Path, routine: str) -> None:
-    words = [f"{one}{two}" for one in "abcdefghij" for two in "ghijklmnopq"]  # each is a kind of its own
-    lines = "".join(f"{routine.format(word)}\n" for word in words)
-    summary = "WARNING: 3 left open\n== 1 failed in 2 s ==\n"
-    found = of(tmp_path, lines * 2 + TRACEBACK + lines + summary, 4_096, failed=True)
-    assert TRACEBACK in found.shown.output and found.shown.output.endswith(summary)
-    behind = found.shown.output.partition(TRACEBACK)[2]
-    assert behind.startswith("[... ") and len(found.lines) < 50
-    well = of(tmp_path / "well", lines * 2 + TRACEBACK + lines + summary, 4_096)
-    assert len(well.lines) >= len(found.lines), "of one that did not fail they are worth as much as others"
-
-
-def test_a_last_line_of_which_nothing_is_seen_hides_no_failure(tmp_path: Path) -> None:
-    for last in ("\x1b[0m", "\x1b[0m\x1b[?25h"):
-        found = of(tmp_path / last.encode().hex(), f"{steps(0, 300)}{TRACEBACK}{steps(0, 300)}{last}", failed=True)
-        assert TRACEBACK in found.shown.output
-
-
 def check(written: bytes, found: Answer) -> None:
     """Check that what is shown and the gaps together are the whole output, and that each gap is exact."""
     cut = found.shown.truncated

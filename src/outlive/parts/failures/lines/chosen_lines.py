@@ -11,7 +11,7 @@ import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable
-from itertools import accumulate, takewhile
+from itertools import accumulate
 from typing import NamedTuple
 
 from outlive.parts.failures.lines.problem_matchers import Hit, Matchers
@@ -24,7 +24,6 @@ _BEFORE, _AFTER = 2, 6  # lines of context
 MOST_OF_A_KIND = 2
 RARE = 5  # a line that may report a failure counts if there are at most so many of its kind
 _FULL = 0.5  # of the budget
-_END_LINES = 2  # shown whatever they say
 _LAST_LINES = 15  # of a command that failed or goes on, where nothing speaks for more
 _NUMBERS = b"0123456789abcdefABCDEF"
 SAYS = re.compile(rb"[0-9A-Za-z\x80-\xff]")
@@ -36,8 +35,6 @@ _TIMES = re.compile(
     rb"|(?:\d{1,3} ?h ?)?\d{1,4} ?m ?\d{1,4}(?:\.\d+)? ?s\b"
     rb"|\d++(?:\.\d++)? ?(?:" + _UNITS + rb")(?!\w))|0x[0-9a-fA-F]+"
 )
-# What a log or a runner of tests prints while all is well
-_ROUTINE = re.compile(rb"\b(?:INFO|DEBUG|TRACE|PASSED|PASS)\b|^\s*ok \d|\.\.\. ok$")
 # What a summary says of how many there are, and the rules beside it, which fill its line
 _TALLY = re.compile(
     rb"(?i)(?<![\w.])\d++ (?:\w+ )?(?:tests?|specs?|suites?|examples?|pass(?:ed|es|ing)|fail(?:ed|ing|ures?|s)|errors?|problems?"
@@ -62,8 +59,6 @@ class Lines:
         self.stops = [*self.starts[1:], len(text)]
         self.seen = valid(_last_states(seen(text) if b"\x1b" in text else text))
         self._seen_starts = self.starts if self.seen is text else _starts(self.seen)
-        if len(self._seen_starts) < len(self.starts):  # the last line has escape sequences alone
-            self._seen_starts.append(len(self.seen))
 
     @functools.cached_property
     def kinds(self) -> list[int]:
@@ -107,7 +102,6 @@ class Choice:
         self.hits = hits = best(lines, matchers.hits(lines.seen))
         self._exact = {number: lines.exact_kind(number) for number, hit in hits.items() if hit.located}
         self._exact_counts = Counter(self._exact.values())
-        self._routine: dict[int, bool] = {}  # by kind
         self._strong = self._ranked({number: hit.matcher for number, hit in hits.items() if hit.strong})
         self._weak = self._ranked({number: hit.matcher for number, hit in hits.items() if not hit.strong})
 
@@ -147,14 +141,12 @@ class Choice:
         return [(rank, number) for rank, _, number in sorted(ranked)]
 
     def made(self, budget: int, *, few: bool, whole: bool) -> Made:
-        """Return the lines to show in about `budget` bytes. `few`: of lines that are all alike the last ones do, and beside
-        failures none that say that all is well. `whole`: the text is all of the output."""
+        """Return the lines to show in about `budget` bytes. `few`: of lines that are all alike the last ones do. `whole`:
+        the text is all of the output."""
         made = Made(self, budget)
         numbers = range(len(self.lines))
-        without = self._is_routine if few and self._strong else lambda _: False
         made.take(numbers, share=_HEAD)
-        made.take(reversed(numbers[-_END_LINES:]), folded=False, share=_TAIL)
-        made.take((number for number in reversed(numbers) if not without(number)), share=_TAIL)
+        made.take(reversed(numbers), share=_TAIL)
         for rank, number in self._strong:
             made.take([number])
             if not rank and made.has(number):
@@ -164,24 +156,14 @@ class Choice:
                 made.take(self._around(number))
         made.take(self.doubtful)
         last = numbers[-_LAST_LINES:]
-        rest = numbers if whole or not self._strong else last
-        made.take((number for number in reversed(rest) if not without(number)), saying=True)
+        made.take(reversed(numbers if whole or not self._strong else last), saying=True)
         if made.used < budget * _FULL:  # of lines of few kinds, such as rows of a table, more are worth a look
-            made.take((number for number in reversed(last if few else numbers) if not without(number)), folded=False)
+            made.take(reversed(last if few else numbers), folded=False)
         return made
 
     def _around(self, number: int) -> list[int]:
-        """Return the lines around a failure, those behind it up to the first that says that all is well."""
         after = range(number + 1, min(number + 1 + _AFTER, len(self.lines)))
-        behind = takewhile(lambda one: not self._is_routine(one), after)
-        return [*behind, *range(number - 1, max(number - 1 - _BEFORE, -1), -1)]
-
-    def _is_routine(self, number: int) -> bool:
-        """Return whether a line says that all is well, and nothing else."""
-        kind = self.lines.kinds[number]
-        if number not in self.hits and kind not in self._routine:
-            self._routine[kind] = _ROUTINE.search(self.lines.text(number)) is not None
-        return number not in self.hits and self._routine[kind]
+        return [*after, *range(number - 1, max(number - 1 - _BEFORE, -1), -1)]
 
 
 class Made:
