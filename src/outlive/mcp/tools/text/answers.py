@@ -308,13 +308,17 @@ def _list(answer: Members, _process: bool) -> tuple[str, list[str]]:
     # Where none is marked as another's: a brief list of the session's own jobs, or a full one
     unmarked = not any(job.get("others") for job in jobs)
     owners = unmarked and len({job.get("owner") for job in jobs}) > 1
-    places = unmarked and len({job.get("cwd") for job in jobs}) > 1
+    directories = {text_of(job, "cwd") for job in jobs}
+    shared = next(iter(directories)) if len(directories) == 1 and len(jobs) > 1 else ""
+    told += f"; all in {visible(shared)}" if shared else ""
+    places = None if shared else unmarked and len(directories) > 1
     rows = (_one_line(_list_line(job, owners, places)) for job in jobs)
     return "\n".join(rows), [told, *sentences.hint(answer)]
 
 
-def _list_line(job: Members, owners: bool, places: bool) -> str:
-    """`owners`, `places`: the jobs of the list are not all of one owner, or of one directory."""
+def _list_line(job: Members, owners: bool, places: bool | None) -> str:
+    """`owners`: the jobs of the list are not all of one owner. `places`: whether own jobs show their directory; None: the
+    heading has that of all."""
     since = text_of(job, "started_at") or text_of(job, "created_at")
     said = Listed.IN_SENTENCES | sentences.said_in_state(job)
     rest = brief.besides(brief.of_entry(dict(job), Listed), Listed.flat(), said)
@@ -333,10 +337,11 @@ def _list_line(job: Members, owners: bool, places: bool) -> str:
     return "  ".join(part for part in parts if part) + (f" :: {sentences.command_line(last)}" if last else "")
 
 
-def _whose(job: Members, owners: bool, places: bool) -> str:
+def _whose(job: Members, owners: bool, places: bool | None) -> str:
     if job.get("owner") and (owners or job.get("others")):
-        session = f", session {job['session']}," if job.get("session") else ""
-        return visible(f"[of {job['owner']}{session} in {job.get('cwd')}]")
+        session = f", session {job['session']}" if job.get("session") else ""
+        where = "" if places is None else f"{',' if session else ''} in {job.get('cwd')}"
+        return visible(f"[of {job['owner']}{session}{where}]")
     return f"[in {visible(text_of(job, 'cwd'))}]" if places and job.get("cwd") else ""
 
 
