@@ -1,4 +1,4 @@
-"""What scripts/reference.py needs to fill in docs/explanation/architecture.md: where each named step
+"""What scripts/reference.py needs to fill in docs/explanation/steps.md: where each named step
 of system/fault_points.py is reached, found in the syntax tree of the source.
 
 A row of the page that begins with the name of a step is written anew: the name, what is true after
@@ -15,7 +15,7 @@ from pathlib import Path
 import outlive
 from outlive.system.fault_points import POINTS
 
-PAGE = Path(__file__).resolve().parent.parent / "docs" / "explanation" / "architecture.md"
+PAGE = Path(__file__).resolve().parent.parent / "docs" / "explanation" / "steps.md"
 SOURCE = Path(outlive.__file__).parent
 _ROW = re.compile(r"^\|`(\w+)` \|.*$", re.MULTILINE)
 

@@ -1,5 +1,5 @@
 """Write the pages that say what the declarations say: cli.md, mcp-tools.md and answers.md of docs/reference/, docs/clients/,
-and the named steps of docs/explanation/architecture.md.
+and the named steps of docs/explanation/steps.md.
 
     python scripts/reference.py            # write the pages
     python scripts/reference.py --check    # exit 1 and name the pages that are out of date

@@ -18,6 +18,7 @@ import pytest
 import outlive
 from outlive import config, demo, verbs
 from outlive.cli import parse
+from outlive.config import checks
 from outlive.verbs.spec import Arg, GlobalOptions
 from support import pages
 from support.cli import Cli, Jobs, environment
@@ -196,9 +197,11 @@ def test_the_configuration_on_its_page_is_what_holds_without_a_file(place: Path)
     path = place / "config.toml"
     path.write_text(pages.blocks(REFERENCE / "configuration.md", "toml")[0])
     shown = config.load({}, str(path))
-    for section, keys in config.KEYS.items():
-        for key, (_, default) in keys.items():
-            assert shown.get(section, key) == default, f"the page tells another default of {section}.{key}"
+    for section, keys in checks.known().items():
+        for key, (_, default, *_) in keys.items():
+            assert shown.set_in(section).get(key, default) == default, (
+                f"the page tells another default of {section}.{key}"
+            )
             assert key in pages.text_of(REFERENCE / "configuration.md"), key
 
 

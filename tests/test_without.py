@@ -111,6 +111,30 @@ def test_a_job_with_limits_stays_readable_and_is_not_started_without_the_part(
     assert Path("ran").exists(), "with the part it starts as it was made"
 
 
+@pytest.mark.usefixtures("system_path")
+def test_a_job_that_waits_for_approval_stays_so_without_the_part(cli: Cli, place: Path) -> None:
+    config = place / "config.toml"
+    config.write_text('[policy]\ndefault = "ask"\n', encoding="utf-8")
+    asks = {"OUTLIVE_CONFIG": str(config)}
+    job = cli.ok("run", "--snapshot-after", "0", "touch ran", env={**asks})["job_id"]
+    installed = Installed(place)
+    shutil.rmtree(installed.package / "parts" / "permission")
+    env: dict[str, str | None] = {**installed.env}
+    error = cli.error("run", "touch ran", code="config_error", env={**env, **asks})
+    assert "[policy]: the part of outlive that this section is for is not installed" in error["message"]
+    for verb in ("status", "poll", "wait"):
+        found = cli.ok(verb, job, *(["--timeout-ms", "0"] if verb == "wait" else []), env=env)
+        assert (found["state"], "approval" in found) == ("created", False)
+        assert "made with the part permission of outlive, which is not installed here" in found["hint"]
+    assert [one["job_id"] for one in cli.ok("list", "--all", env=env)["jobs"]] == [job]
+    error = cli.error("start", job, code="not_supported", env=env)
+    assert "made with the part permission of outlive, which is not installed here; nothing was run" in error["message"]
+    assert "no process" in cli.error("kill", job, code="invalid_state", env=env)["message"]
+    assert cli.ok("status", job, env={**asks})["approval"]["state"] == "pending"
+    assert not Path("ran").exists()
+    cli.ok("remove", job, env=env)
+
+
 def test_a_supervisor_starts_no_job_that_needs_a_part_that_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its caller may have another version of outlive."""
     monkeypatch.setattr(parts, "IN_SUPERVISOR", ("missing",))
@@ -143,6 +167,22 @@ def test_a_failed_job_is_shown_without_what_is_found_of_failures(cli: Cli, place
     config.write_text('[[output.problem_matcher]]\nowner = "x"\npattern = [{regexp = "x"}]\n', encoding="utf-8")
     error = cli.error("list", code="config_error", env={**env, "OUTLIVE_CONFIG": str(config)})
     assert "[output.problem_matcher]: the part of outlive that this section is for" in error["message"]
+
+
+def test_nothing_is_done_without_the_record_that_was_asked_for(cli: Cli, place: Path) -> None:
+    installed = Installed(place)
+    shutil.rmtree(installed.package / "parts" / "audit")
+    env: dict[str, str | None] = {**installed.env}
+    config = place / "config.toml"
+    config.write_text('[audit]\nto = "file"\n', encoding="utf-8")
+    asked = {"OUTLIVE_CONFIG": str(config)}, {"OUTLIVE_AUDIT_TO": "file"}, {"OUTLIVE_AUDIT_REQUIRED": "1"}
+    for variables, what in zip(asked, ("section", "variable", "variable"), strict=True):
+        error = cli.error("run", "touch ran", code="config_error", env={**env, **variables})
+        assert f"the part of outlive that this {what} is for is not installed" in error["message"]
+    assert not Path("ran").exists()
+    assert cli.error("list", code="config_error", env={**env, "OUTLIVE_AUDITS": "1"})["message"].startswith("the env")
+    cli.ok("run", "--wait", "touch ran", env=env)
+    assert Path("ran").exists()
 
 
 DECLARED: dict[str, object] = {f"{PREFIX}clientCapabilities": {"extensions": {TASKS: {}}, "elicitation": {"form": {}}}}

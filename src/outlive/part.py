@@ -101,11 +101,24 @@ class Part:
     # Section of the configuration with a table for each name → "module:function" that takes (name, table, its place in the
     # file) and returns the settings. Errors: config_error
     sections: Mapping[str, str] = {}
-    # "section.key" of an array of tables → "module:function" that takes (entry, this name) and returns what is kept of it.
-    # Errors: invalid_argument
+    # Section of the configuration → "module:KEYS" of what may be set in it: key → Setting (config/__init__.py). The list of
+    # parts names the section too
+    settings: Mapping[str, str] = {}
+    # "section.key" of an array of tables → "module:function" that takes (entry, this name, its number from 1 on) and returns
+    # what is kept of it. Errors: config_error, invalid_argument
     tables: Mapping[str, str] = {}
+    # Section of the configuration → "module:GATE" (jobs/starting/gate.py) of what decides about the jobs of callers who have it
+    gates: Mapping[str, str] = {}
     # Kind of host → "module:ENGINE" (launch/engine.py)
     engines: Mapping[str, str] = {}
+
+    # --- called in a caller, with its configuration ---
+
+    def for_supervisor(self, config: Config, env: Mapping[str, str]) -> dict[str, object] | None:
+        """Return what its code in a supervisor needs to note something elsewhere (supervisor/events/noting.py): an object of
+        JSON. None: it notes nothing. It is asked right before a job is handed to a supervisor, to the mirror of one on
+        another machine, or to Slurm. `env`: of the caller."""
+        return None
 
     # --- a job that it has something to do with ---
 
@@ -182,6 +195,10 @@ class Part:
     def beside_usage(self, answer: Mapping[str, object]) -> Iterable[Beside]:
         """Return what stands beside the figures in an answer that says what a job used."""
         return ()
+
+    # Type of an answer of one of its verbs → "module:function" that takes the answer and the Style (cli/text.py), and returns
+    # the text for a person
+    for_person: Mapping[str, str] = {}
 
     # --- read by `outlive doctor` ---
 

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from outlive import limits
-from outlive.policy import commands_in
+from outlive.parts.permission.policy import commands_in
 from outlive.system import fds, scripts
 from support import pair, trees
 from support.cli import Cli, configured

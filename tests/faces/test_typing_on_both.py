@@ -175,3 +175,13 @@ def test_a_text_with_a_prompt_that_is_too_long_is_named_as_it_was_given(face: Fa
     face.until(job, lambda found: found["waiting_for_input"], "a prompt")
     error = face.error("submit", job, text="x" * 5_000, expect=["Size"], code="invalid_argument")
     assert error["details"]["field"] == "text"
+
+
+def test_a_word_that_is_no_key_is_refused_with_what_it_may_mean(face: Face, work: Path) -> None:
+    job = tui(face, work)
+    error = face.error("send-keys", job, literal="x", keys_=["hello", "Entr"], code="invalid_argument")
+    assert error["message"] == '"hello", "Entr" are no keys; nothing was sent'
+    assert error["hint"].startswith(f"Did you mean Enter? Text is typed with {face.spelt('send-keys', 'literal')}, ")
+    assert error["details"]["field"] == "keys_"
+    assert face.ok("send-keys", job, literal="hello", keys_=["enter"], wait_ms=WAIT_MS)["bytes_written"] == 6
+    assert reads(work) == [repr(b"hello"), repr(b"\r")]

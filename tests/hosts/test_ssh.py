@@ -193,6 +193,15 @@ def test_a_job_there_answers_like_one_here(cli: Cli, box: FakeSsh) -> None:
     assert [one["type"] for one in cli.ok("events", there["job_id"])["events"]] == ["started", "finished"]
 
 
+def test_its_start_and_its_end_are_recorded_here(cli: Cli, box: FakeSsh, place: Path) -> None:
+    env = {"OUTLIVE_AUDIT_TO": "file", "XDG_STATE_HOME": str(place / "state")}
+    job = cli.ok("run", "--host", "box", "--wait", "--", "exit 3", env=env)["job_id"]
+    (end,) = until(lambda: cli.ok("audit", "--verb", "end", env=env)["entries"], what="the line of the mirror")
+    assert (end["job_id"], end["exit_code"]) == (job, 3)
+    (start,) = cli.ok("audit", env=env)["entries"]
+    assert (start["verb"], start["job_id"], start["outcome"]["exit_code"]) == ("run", job, 3)
+
+
 def test_its_environment_is_that_of_a_login_there_and_what_was_given(
     cli: Cli, box: FakeSsh, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from outlive.core.records import Definition, Notification, Sandbox, Watch
-from outlive.policy import always
+from outlive.parts.permission.policy import always
 
 SANDBOX = Sandbox(mode="workspace-write", roots=["/ws"])
 WATCH = Watch(id="w1", pattern="x", file="/ws/hits")

@@ -330,7 +330,8 @@ def test_members_of_an_object_are_lines_and_what_agents_get_twice_is_left_out() 
 
 def test_a_gc_is_a_sentence() -> None:
     found: dict[str, Any] = {"root": "/r", "jobs": [], "dry_run": False, "deleted": 2, "used_jobs": 1}
-    assert shown("gc", freed_bytes=2_048, used_bytes=5, **found) == "Deleted 2 jobs, 2 KiB; 1 job (5 B) stay in /r.\n"
+    text = shown("gc", freed_bytes=2_048, used_bytes=5, older_than="30d", **found)
+    assert text == "Deleted 2 jobs older than 30d, 2 KiB; 1 job (5 B) stay in /r.\n"
 
 
 def test_a_list_with_v_has_owner_directory_and_command() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from outlive.policy import commands_in, runners, system_shells
+from outlive.parts.permission.policy import commands_in, runners, system_shells
 
 SH = ["sh", "-c"]
 

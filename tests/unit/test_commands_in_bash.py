@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from outlive.policy import commands_in
+from outlive.parts.permission.policy import commands_in
 
 # Commands have no PATH, so bash hands each to the handler, which prints its words. What follows `||` runs if it fails,
 # what follows `&&` if it succeeds: both runs together show every command once or twice.

@@ -15,6 +15,8 @@ from hypothesis import strategies as st
 import outlive
 from outlive.errors import OutliveError
 from outlive.jobs.interaction.keys import encode, from_hex
+from outlive.verbs import load
+from outlive.verbs.spelling import MCP, spelled
 from support.tiers import first
 
 SHIFT, ALT, CTRL = 1, 2, 4
@@ -205,68 +207,71 @@ def test_keys_are_sent_in_their_order() -> None:
     assert sent() == b""
 
 
+TEXT = "Text is typed with text, before the keys, or as one key for each character."
+HEX = f"Bytes are sent with hex. {TEXT}"
+MODIFIER = f"A modifier and its key are one: C-c. {TEXT}"
 NO_KEYS = [
-    ("hello", "use literal for text"), ("two words", "use literal for text"),
-    (" kept blanks ", "use literal for text"), ("  ", "use literal for text"), ("--", "use literal for text"),
-    ("^hello", "use literal for text"), ("^^x", "use literal for text"), ("C++", "use literal for text"),
-    ("yes", "use literal for text"), ("F13", "use literal for text"), ("Cmd+C", "use literal for text"),
-    ("0x41", "use hex for bytes"), ("\\x1b", "use hex for bytes"), ("Entr", "did you mean Enter?"),
-    ("PagUp", "did you mean PageUp?"), ("Esca", "did you mean Escape?"), ("<Esc>", "did you mean Escape?"),
-    ("<C-x>", "did you mean C-x?"), ("C+x", "did you mean C-x?"), ("Ctrl + C", "did you mean C-C?"),
-    ("Page Up", "did you mean PageUp?"), ("\\n", "did you mean Enter?"),
+    *((token, TEXT) for token in ("hello", "two words", " kept blanks ", "  ", "--", "-l", "^hello", "^^x", "C++", "yes")),
+    *((token, TEXT) for token in ("F13", "Cmd+C", "C-hello", " M-C-hi there ", "C--x", "M-^hello", "")),
+    *((token, HEX) for token in ("0x41", "\\x1b")),
+    *((token, MODIFIER) for token in ("C-", "M-", "S-", "C-M-", "m-", "Ctrl-", "Ctrl+", "Ctrl", "shift", "Ctrl+Shift")),
+    *(
+        (token, f"Did you mean {meant}? {TEXT}")
+        for token, meant in {
+            "Entr": "Enter", "PagUp": "PageUp", "Esca": "Escape", "<Esc>": "Escape", "<C-x>": "C-x", "C+x": "C-x",
+            "Ctrl + C": "C-C", "Page Up": "PageUp", "\\n": "Enter", "Alt+Entr": "Alt+Enter",
+        }.items()
+    ),
 ]  # fmt: skip
 
 
-def test_what_is_no_key_is_sent_as_it_is_and_said() -> None:
-    for token, advice in NO_KEYS:
-        assert doubtful(token) == (token.encode(), f'"{token}" is no key and was sent as text; {advice}')
+def refused(*tokens: str) -> tuple[str, str]:
+    """The message and the hint of the error, as a client over MCP reads it."""
+    with pytest.raises(OutliveError) as caught:
+        encode(tokens, application_cursor=False, application_keypad=False)
+    error = spelled(caught.value, MCP, load("send-keys").args, {})
+    assert (error.code, error.details) == ("invalid_argument", {"field": "keys"})
+    return error.message, str(error.hint)
 
 
-def test_modifiers_alone_are_text() -> None:
-    for token in ["C-", "M-", "S-", "C-M-", "m-", "Ctrl-", "Ctrl+", "Ctrl", "shift", "Ctrl+Shift"]:
-        assert doubtful(token) == (token.encode(), f'"{token}" is a modifier without a key and was sent as text')
+def test_what_is_no_key_is_refused_with_the_nearest_key_and_how_text_is_typed() -> None:
+    for token, hint in NO_KEYS:
+        assert refused("Up", token) == (f'"{token}" is no key; nothing was sent', hint)
 
 
-def test_text_is_sent_without_modifiers() -> None:
-    rows: list[tuple[str, str, str]] = [
-        ("C-hello", "hello", "use literal for text"),
-        (" M-C-hi there ", "hi there", "use literal for text"),
-        ("C--x", "-x", "use literal for text"),
-        ("Alt+Entr", "Entr", "did you mean Alt+Enter?"),
-        ("M-^hello", "^hello", "use literal for text"),
-    ]
-    for token, text, advice in rows:
-        said = f'"{token}" is no key; "{text}" was sent as text, without modifiers; {advice}'
-        assert doubtful(token) == (text.encode(), said)
-
-
-def test_an_empty_token_is_ignored() -> None:
-    assert doubtful("") == (b"", "an empty token was ignored")
-
-
-def test_a_warning_is_given_once_and_ten_are_given() -> None:
+def test_all_that_is_no_key_is_named_once() -> None:
+    assert refused("ls", "Entr", "Esca", "ls", "Enter") == (
+        '"ls", "Entr", "Esca" are no keys; nothing was sent', f"Did you mean Enter, Escape? {TEXT}"
+    )  # fmt: skip
     words = [f"word{number}" for number in range(25)]
-    data, warnings = encode(["C-Tab", *words, *words], application_cursor=False, application_keypad=False)
-    assert data == b"\t" + "".join(words + words).encode()
-    assert len(warnings) == 11
-    assert warnings[-1] == "and 16 more"
-    _data, warnings = encode(words[:10], application_cursor=False, application_keypad=False)
+    assert refused(*words, *words)[0].endswith('"word9" and 15 more are no keys; nothing was sent')
+
+
+def test_ten_warnings_are_given() -> None:
+    tokens = [f"C-{char}" for char in "!\"#$%&'()*+,.019"]
+    _data, warnings = encode([*tokens, *tokens], application_cursor=False, application_keypad=False)
+    assert (len(warnings), warnings[-1]) == (11, f"and {len(tokens) - 10} more")
+    _data, warnings = encode(tokens[:10], application_cursor=False, application_keypad=False)
     assert len(warnings) == 10
 
 
-def test_a_warning_shows_the_beginning_of_a_long_token_and_no_control_characters() -> None:
-    assert doubtful("x" * 5000)[1] == f'"{"x" * 39}…" is no key and was sent as text; use literal for text'
-    assert doubtful("\x1b[A")[1] == '"\\e[A" is no key and was sent as text; use literal for text'
+def test_an_error_shows_the_beginning_of_a_long_token_and_no_control_characters() -> None:
+    assert refused("x" * 5000)[0] == f'"{"x" * 39}…" is no key; nothing was sent'
+    assert refused("\x1b[A")[0] == '"\\e[A" is no key; nothing was sent'
 
 
 @given(st.lists(TOKENS, max_size=14), st.booleans(), st.booleans())
 @example(["C-\ud800\udc80x"], False, False)
 @example(["<C-\x1b>", "<C-\x01>"], False, False)
-def test_nothing_raises(tokens: list[str], cursor: bool, keypad: bool) -> None:
-    data, warnings = encode(tokens, application_cursor=cursor, application_keypad=keypad)
-    parts = [encode([token], application_cursor=cursor, application_keypad=keypad) for token in tokens]
-    assert data == b"".join(part for part, _ in parts)
-    assert len(warnings) <= 11
+def test_any_tokens_are_sent_or_refused(tokens: list[str], cursor: bool, keypad: bool) -> None:
+    try:
+        data, warnings = encode(tokens, application_cursor=cursor, application_keypad=keypad)
+    except OutliveError as error:
+        warnings = [error.message, str(error.hint)]
+    else:
+        parts = [encode([token], application_cursor=cursor, application_keypad=keypad) for token in tokens]
+        assert data == b"".join(part for part, _ in parts)
+        assert len(warnings) <= 11
     assert all(warning.isprintable() and len(warning) < 1000 for warning in warnings)
     json.dumps(warnings, ensure_ascii=False).encode()  # no lone surrogate
 

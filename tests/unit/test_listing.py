@@ -124,6 +124,17 @@ def test_codex_which_cuts_instructions_at_a_thousand_characters_shows_all_of_the
 # --- what it leaves open -------------------------------------------------------------------------------------------
 
 
+def test_an_error_names_no_argument_that_a_model_is_not_shown(reader: Tools, tools: dict[str, dict[str, Any]]) -> None:
+    """How all that have ended are deleted, an error says where an id is missing."""
+    with pytest.raises(OutliveError) as raised:
+        reader.read("process", {"action": "clear"})
+    shown = "`process` action=gc older_than=0s deletes all jobs of yours that have ended."
+    assert shown in str(raised.value.hint).replace("⟨", "").replace("⟩", "")
+    described = tools["process"]["inputSchema"]["properties"]["older_than"]
+    assert described == {"type": "string", "description": "gc: ended longer ago (default 30d; 0s: all)"}
+    assert reader.read("process", {"action": "gc", "older_than": "0s"})[1]["older_than"] == "0s"
+
+
 def test_a_client_that_validates_lets_aliases_through(tools: dict[str, dict[str, Any]]) -> None:
     for tool in tools.values():
         assert "additionalProperties" not in tool["inputSchema"]
@@ -134,7 +145,7 @@ def test_arguments_that_are_not_listed_are_accepted(tools: dict[str, dict[str, A
     unlisted: dict[str, dict[str, Any]] = {
         "create": {"command": "true", "pty": True, "notify_command": "cat"},
         "restart": {"job_id": "x", "yield_ms": 5},
-        "gc": {"max_jobs": 3},
+        "gc": {"dry_run": True, "max_jobs": 3},
         "send-keys": {"job_id": "x", "hex": ["1b"]},
         "list": {"owner": "me"},
         "poll": {"sessionId": "x", "sinceSeq": 1},

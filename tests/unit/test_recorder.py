@@ -20,7 +20,7 @@ def test_a_supervisor_that_lives_after_its_adoption_ends_the_count_of_those_that
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(adoptions, "SURVIVED_S", 0.0)
-    request: Any = SimpleNamespace(audit=None)
+    request: Any = SimpleNamespace(parts={})
     loop = EventLoop()
     with made(tmp_path, 0) as job:
         recorder = EventRecorder(job.dir, loop, request, end=lambda: 0, on_event=lambda: None, on_idle=lambda: None)
@@ -34,7 +34,7 @@ def test_a_supervisor_that_lives_after_its_adoption_ends_the_count_of_those_that
 
 
 def test_an_event_of_another_machine_may_have_any_members(tmp_path: Path) -> None:
-    request: Any = SimpleNamespace(audit=None)
+    request: Any = SimpleNamespace(parts={})
     loop = EventLoop()
     with made(tmp_path, 0) as job:
         recorder = EventRecorder(job.dir, loop, request, end=lambda: 0, on_event=lambda: None, on_idle=lambda: None)

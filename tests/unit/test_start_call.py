@@ -10,18 +10,20 @@ from typing import Any
 import pytest
 
 from outlive.core.ids import new_id
-from outlive.core.records import Approval, Definition
+from outlive.core.records import Definition
 from outlive.core.units import timestamp
 from outlive.errors import OutliveError
 from outlive.jobs import adoption, definition, lookup
 from outlive.jobs.context import Context
-from outlive.jobs.definition import Plan, open_stdin
-from outlive.jobs.permission.approval import ask
+from outlive.jobs.definition import open_stdin
 from outlive.jobs.starting import answer, dedupe, making
 from outlive.jobs.starting.answer import Asked
+from outlive.jobs.starting.plan import Plan
 from outlive.jobs.starting.start_and_wait import StartCall
 from outlive.launch import engines
-from outlive.store import approval
+from outlive.parts.permission.approvals import written
+from outlive.parts.permission.approvals.asked import MEMBER, Approval
+from outlive.parts.permission.approvals.asking import ask
 from outlive.store.job_dir import JobDir
 from outlive.store.root import Store
 from outlive.verbs.run import run
@@ -56,8 +58,8 @@ def test_a_job_whose_asker_cannot_be_noted_is_let_go_of(ctx: Context, monkeypatc
     def full(_: JobDir) -> int:
         raise OSError(24, "Too many open files")
 
-    monkeypatch.setattr(approval, "hold", full)
-    plan = plan_of(ctx, approval=Approval(rule="rule 1"))
+    monkeypatch.setattr(written, "hold", full)
+    plan = plan_of(ctx, kept={MEMBER: Approval(rule="rule 1").to_dict()})
     with pytest.raises(OSError, match="Too many"):
         StartCall(Asked(yield_ms=0)).run(ctx, plan)
     with JobDir.open(ctx.store, plan.definition.job_id) as job:
@@ -72,7 +74,7 @@ def test_a_job_that_is_removed_while_it_is_asked_about_leaves_nothing_open(
 
     (tmp_path / "input").touch()
     monkeypatch.setattr(lookup, "open_known", removed)
-    plan = plan_of(ctx, approval=Approval(rule="rule 1"))
+    plan = plan_of(ctx, kept={MEMBER: Approval(rule="rule 1").to_dict()})
     plan.stdin_fd = open_stdin(str(tmp_path / "input"), None)
     before = open_files()
     with pytest.raises(OutliveError, match="removed during this call"):
@@ -97,7 +99,7 @@ def test_the_file_that_a_job_was_to_read_is_closed_where_it_does_not_start_here(
 ) -> None:
     (tmp_path / "input").touch()
     asked = Approval(rule="rule 1", expires_at=timestamp(time.time() + 60))
-    plan = plan_of(ctx, host="cluster", stdin_path=str(tmp_path / "input"), approval=asked)
+    plan = plan_of(ctx, host="cluster", stdin_path=str(tmp_path / "input"), kept={MEMBER: asked.to_dict()})
     plan.stdin_fd = open_stdin(str(tmp_path / "input"), None)
     monkeypatch.setattr(engines, "of_job", lambda *_: object())  # another process has handed it over
     with closing(making.make(ctx, plan, live=True)) as new:
@@ -105,7 +107,7 @@ def test_the_file_that_a_job_was_to_read_is_closed_where_it_does_not_start_here(
         if is_approved:
             assert making.begin(ctx, plan, new.dir, new.locks) is None
         else:
-            assert ask(ctx, plan, new.dir, approval.hold(new.dir), time.monotonic()) is None
+            assert ask(ctx, plan, new.dir, written.hold(new.dir), time.monotonic()) is None
 
 
 def test_the_file_of_a_start_that_another_job_makes_needless_is_closed(

@@ -23,7 +23,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "explanation" / "architecture.md"
 ELSEWHERE = {
     "mcp/stdio/transport.py:_Reader.read",
     "mcp/job_environment.py:JobEnvironment.get",
-    "jobs/permission/commands.py:require",
+    "parts/permission/commands.py:require",
     "launch/fork_server_client.py:Launcher.send",
     "parts/push/tasks.py:Tasks.of_answer",
     "jobs/notices.py:Receipt.__call__",

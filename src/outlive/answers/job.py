@@ -3,6 +3,7 @@ which says all of it."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from outlive.answers import EVEN_FALSE, FIRST, FULL_ONLY, HIDDEN, TIME, Answer, Part, field, maybe, optional, part
@@ -10,6 +11,7 @@ from outlive.answers.advice import Advised
 from outlive.answers.named import Approval, Engine, Fault, Keyboard, Notification, Queue, Usage
 from outlive.answers.of_parts import Given, OfParts
 from outlive.answers.spans import Gap
+from outlive.core.members import object_of
 from outlive.core.records import GIT, NETWORKS, REASONS, SANDBOXES, STATES
 
 # Fields that mean the same in several answers
@@ -215,6 +217,11 @@ class Status(Answer):  # of status
     env_vars: list[str] = ENV_VARS
     notification: Notification | None = optional(NOTIFICATION)
     advised: Advised = part(Advised)
+
+
+def is_pending(answer: Mapping[str, object]) -> bool:
+    """Return whether the job of an answer, or of an entry of a list, waits for approval."""
+    return answer.get("state") == "created" and object_of(answer, "approval").get("state") == "pending"
 
 
 class PortHolder(Part):

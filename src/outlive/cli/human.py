@@ -9,11 +9,10 @@ import os
 from collections.abc import Mapping
 from itertools import groupby
 
-from outlive import verbs
+from outlive import parts, verbs
+from outlive.answers.job import is_pending
 from outlive.answers.listing import Listed
-from outlive.answers.permission import is_pending
 from outlive.cli import stdio, summary, usage
-from outlive.cli.live import questions
 from outlive.cli.text import Style, line, table
 from outlive.config import state_directory
 from outlive.core import quoted
@@ -43,20 +42,21 @@ def answer(answer: dict[str, object], style: Style, *, verbose: bool = False) ->
         return _jobs(answer, style, verbose=verbose)
     if answer["type"] == "events":
         return _events(answer, style)
-    if answer["type"] == "inbox":
-        return questions.text(answer, style)
+    own = parts.for_person(text_of(answer, "type"))
+    if own is not None:
+        return str(own(answer, style))
     if answer["type"] == "doctor":
         return _checks(answer, style)
     if answer["type"] in ("install", "uninstall"):
         return _client(answer)
     if answer["type"] == "schema":
         return json.dumps(answer.get("schema"), indent=2, ensure_ascii=False) + "\n"
-    parts = [] if answer["type"] in _TEXT_ONLY else [_head(answer, style, verbose=verbose)]
-    parts += _texts(answer)
+    texts = [] if answer["type"] in _TEXT_ONLY else [_head(answer, style, verbose=verbose)]
+    texts += _texts(answer)
     if answer["type"] == "screen" and not verbose:
-        parts += [f"({line(one)})\n" for one in texts_of(answer, "warnings")]
-    parts.append(_hint(answer))
-    return "\n".join(part for part in parts if part) or "(no output)\n"
+        texts += [f"({line(one)})\n" for one in texts_of(answer, "warnings")]
+    texts.append(_hint(answer))
+    return "\n".join(text for text in texts if text) or "(no output)\n"
 
 
 def _hint(answer: dict[str, object]) -> str:
@@ -91,10 +91,13 @@ def _alone(answer: dict[str, object], style: Style) -> str:
 
 
 def _deleted(answer: dict[str, object]) -> str:
-    gone = [job for job in entries_of(answer, "jobs") if job["action"] == "would_delete"]
-    did, count = ("Would delete", len(gone)) if answer["dry_run"] else ("Deleted", number_of(answer, "deleted"))
+    would = [job for job in entries_of(answer, "jobs") if job["action"] == "would_delete"]
+    did, count = ("Would delete", len(would)) if answer["dry_run"] else ("Deleted", number_of(answer, "deleted"))
     left = f"{_jobs_of(number_of(answer, 'used_jobs'))} ({size(number_of(answer, 'used_bytes'))}) {'are' if answer['dry_run'] else 'stay'}"
-    return f"{did} {_jobs_of(count)}, {size(number_of(answer, 'freed_bytes'))}; {left} in {line(text_of(answer, 'root'))}.\n"
+    gone = (
+        f"{_jobs_of(count)} older than {line(text_of(answer, 'older_than'))}, {size(number_of(answer, 'freed_bytes'))}"
+    )
+    return f"{did} {gone}; {left} in {line(text_of(answer, 'root'))}.\n"
 
 
 def _jobs_of(count: int) -> str:

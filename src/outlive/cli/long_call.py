@@ -13,10 +13,10 @@ from outlive.supervisor import large_code
 
 # With what these import at once; a unit test follows their imports
 _NAMES = (
-    *("cli.ask", "cli.help", "cli.human", "cli.live.progress", "cli.live.questions", "cli.refusal", "cli.summary"),
+    *("cli.help", "cli.human", "cli.live.progress", "cli.refusal", "cli.summary"),
     *("cli.text", "config.file", "jobs.conditions.job_wait", "jobs.diagnosis.deleted"),
     *("jobs.diagnosis.findings", "jobs.interaction.prompt"),
-    *("jobs.notices", "jobs.permission.approval", "jobs.permission.commands", "jobs.permission.facts"),
+    "jobs.notices",
     *("jobs.starting.adopting", "jobs.starting.scope"),
     *("launch.from_cli", "supervisor.guardian"),
 )

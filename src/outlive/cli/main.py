@@ -85,7 +85,7 @@ def _verb(words: list[str], call: Call) -> int:
         return _help(verb)
     if call.options.version:
         return _version()
-    follow = bool(call.values.get("follow")) or person.is_asked(verb.name)
+    follow = bool(call.values.get("follow")) or person.is_asked(verb)
     if call.values.get("propagate"):
         parse.check_propagate(call.values, follow=follow)
     if verb.program:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from pkgutil import resolve_name
 from typing import Any
 
 from outlive.answers import Answer
@@ -16,14 +17,14 @@ _TEXTS = frozenset({"attach", "completion", "demo", "top", "ui"})
 _FOLLOWING = frozenset({"log", "run", "start", "restart"})  # with --follow; `list --follow` prints JSON
 
 
-def is_asked(verb: str) -> bool:
+def is_asked(verb: Verb) -> bool:
     """Return whether this verb asks the person at this terminal, instead of printing an object."""
-    return verb == "inbox" and os.isatty(0) and os.isatty(1)
+    return verb.at_terminal and os.isatty(0) and os.isatty(1)
 
 
-def reads_sentences(verb: str, argv: list[str]) -> bool:
+def reads_sentences(verb: Verb, argv: list[str]) -> bool:
     """Return whether an error of this call is shown as sentences though --human was not given."""
-    prints_text = verb in _TEXTS or (verb in _FOLLOWING and not {"-f", "--follow"}.isdisjoint(argv))
+    prints_text = verb.name in _TEXTS or (verb.name in _FOLLOWING and not {"-f", "--follow"}.isdisjoint(argv))
     return (prints_text and os.isatty(2)) or is_asked(verb)
 
 
@@ -35,11 +36,10 @@ def answered(verb: Verb, values: dict[str, Any], *, human: bool) -> Callable[[Co
         answer: Answer = verb.run(ctx, **values)
         return envelope.full(verb.type, answer, ctx, titles=not human or verb.name == "log")
 
-    if verb.name == "approve" and os.isatty(0) and os.isatty(2):
-        from outlive.cli import ask  # late: 20 ms, for a person
+    if verb.confirm and os.isatty(0) and os.isatty(2):
 
         def asked(ctx: Context) -> dict[str, object]:
-            ask.before_approving(ctx, values["job"])
+            resolve_name(verb.confirm)(ctx, **values)
             return plain(ctx)
 
         return asked

@@ -33,7 +33,7 @@ def _failed(call: Call, error: OutliveError) -> int:
     error = spelling.spelled(error, spelling.CLI, (*parse.GLOBALS, *(call.verb.args if call.verb else ())))
     # The mistake may stand before the flag, which was not read then
     sentences = call.options.human or (error.usage and "--human" in call.argv)
-    sentences = sentences or person.reads_sentences(call.verb.name if call.verb else "", call.argv)
+    sentences = sentences or (call.verb is not None and person.reads_sentences(call.verb, call.argv))
     if sentences:
         stdio.note(human.error(error.to_dict()))
     elif call.verb and call.verb.name == "mcp" and not error.usage:  # a client takes every line of stdout for a message

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from outlive import limits, parts, verbs
-from outlive.answers.job import Status
-from outlive.answers.permission import is_pending
+from outlive.answers.job import Status, is_pending
 from outlive.cli.text import Style, line
 from outlive.core import quoted
 from outlive.core.ids import short_id

@@ -8,20 +8,34 @@ and checked by `checks`.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 from outlive import limits
 from outlive.core.base_directories import base_directory
 from outlive.core.bounds import Bounds
 from outlive.core.hosts import HostSettings
-from outlive.core.records import GIT, LOCAL, NETWORKS, SANDBOXES, AuditTarget
+from outlive.core.records import GIT, LOCAL, NETWORKS, SANDBOXES
 from outlive.core.units import duration_ms
 
 STRINGS = "array of strings"
 PATH, PATHS = "absolute path", "array of absolute paths, or of paths below ~/"
 TABLES = "array of tables"
-# section → key → (type, default). `OUTLIVE_<SECTION>_<KEY>` in the environment wins over the file.
+DURATION, DURATION_OR_0 = "duration", "duration or 0"
+
+
+class Setting(NamedTuple):
+    """A key of the configuration: its type, its default, and the least and the most of a number."""
+
+    kind: str
+    default: object = None
+    least: int | None = None
+    most: int | None = None
+    needed: str | None = None  # what to do where the section is written without it; None: nothing
+
+
+# section → key → (type, default). `OUTLIVE_<SECTION>_<KEY>` in the environment wins over the file. Parts have sections of
+# their own (checks.known)
 KEYS: dict[str, dict[str, tuple[str, object]]] = {
     "shell": {"unix": (STRINGS, None), "windows": (STRINGS, None)},
     "exec": {
@@ -52,14 +66,6 @@ KEYS: dict[str, dict[str, tuple[str, object]]] = {
         "mask": ("all|named|none", "all"),
     },
     "serve": {"workdir": ("string", None)},
-    "audit": {
-        # Where it is recorded who did what: file, syslog or off. Not recorded unless asked for, because
-        # the record keeps commands when their jobs are deleted
-        "to": ("file|syslog|off", "off"),
-        "required": ("boolean", False),  # what cannot be recorded is not done
-        "max_bytes": ("integer", limits.AUDIT_BYTES),
-        "files": ("integer", limits.AUDIT_FILES),
-    },
     "sandbox": {
         "mode": ("|".join(SANDBOXES), None),
         "ceiling": ("|".join(SANDBOXES), None),
@@ -74,18 +80,13 @@ KEYS: dict[str, dict[str, tuple[str, object]]] = {
         "bwrap": (PATH, None),
     },
     "gc": {
-        "older_than": ("string", limits.GC_OLDER_THAN),
+        "older_than": (DURATION, limits.GC_OLDER_THAN),
         "max_jobs": ("integer", None),
         "max_bytes": ("integer", None),
         # Of the file system that the job root is on; 0: no limit
         "max_percent": ("number", limits.GC_MAX_PERCENT),
         # The other settings of this section are enforced without a call of gc
         "automatic": ("boolean", True),
-    },
-    "policy": {
-        "default": ("string", None),
-        "ask_timeout": ("string", "1h"),
-        "rule": (TABLES, None),  # policy/rules.py, in the file alone
     },
     "programs": {},  # NAME = "/path" of a program that outlive runs itself (system/own_programs.py), in the file alone
     "hosts": {},  # [hosts.NAME]: parts/hosts/settings.py, in the file alone
@@ -120,13 +121,17 @@ class Config:
     def is_set(self, section: str, key: str) -> bool:
         return (section, key) in self._values
 
+    def set_in(self, section: str) -> dict[str, Any]:
+        """Return what was set in a section, by its keys."""
+        return {key: value for (one, key), value in self._values.items() if one == section}
+
     def hosts(self) -> dict[str, HostSettings]:
         """Return the settings of each host by its name, without `local`, which needs none."""
-        return {key: value for (section, key), value in self._values.items() if section == "hosts"}
+        return self.set_in("hosts")
 
     def programs(self) -> dict[str, str]:
         """Return the paths of [programs] by the names of the programs."""
-        return {key: value for (section, key), value in self._values.items() if section == "programs"}
+        return self.set_in("programs")
 
     def workspaces(self, env: Mapping[str, str]) -> list[str]:
         """Return the directories in which jobs in sandboxes work: those that the configuration names."""
@@ -160,14 +165,6 @@ class Config:
         bounds = Bounds(older_than_s=older_than_s, **most)
         return None if bounds == Bounds() else bounds
 
-    def audit(self, env: Mapping[str, str]) -> AuditTarget | None:
-        """Return where acts are recorded (store/audit/record.py), None if they are not."""
-        to = self.get("audit", "to")
-        if to == "off":
-            return None
-        bounds = {key: self.get("audit", key) for key in ("required", "max_bytes", "files")}
-        return AuditTarget(to=to, directory=state_directory(env), **bounds)
-
     def own_paths(self, env: Mapping[str, str]) -> list[str]:
         """Return the files and directories of outlive besides the job root: of the configuration, and
         of what is kept beside it (approvals, the audit record)."""
@@ -176,15 +173,6 @@ class Config:
             one for each in (env, os.environ) for one in (os.path.dirname(default_path(each)), state_directory(each))
         ]
         return list(dict.fromkeys([*folders, *named]))
-
-    def for_request(self, env: Mapping[str, str], shell: Sequence[str]) -> dict[str, Any]:
-        """Return what a supervisor is told of the configuration (supervisor/request.py)."""
-        return {
-            "sink_shell": list(shell),
-            "bounds": self.bounds(),
-            "own": self.own_paths(env),
-            "audit": self.audit(env),
-        }
 
 
 def state_directory(env: Mapping[str, str]) -> str:

@@ -3,26 +3,25 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from functools import partial
+from collections.abc import Callable, Mapping
+from functools import cache, partial
+from pkgutil import resolve_name
 from typing import Any
 
-from outlive import limits
-from outlive.config import KEYS, PATH, PATHS, STRINGS, Config
+from outlive import limits, parts
+from outlive.config import DURATION, DURATION_OR_0, KEYS, PATH, PATHS, STRINGS, Config, Setting
 from outlive.core.nearest import meant
 from outlive.core.records import LOCAL
 from outlive.core.units import byte_count, duration_ms
 from outlive.errors import OutliveError, misconfigured
-from outlive.policy.rules import DECISIONS
 
 
 def check_whole(config: Config, path: str) -> None:
     """Check what can be judged only when everything was read. Errors: config_error."""
-    if config.has("policy") and not config.is_set("policy", "default"):
-        raise misconfigured(
-            f"{path}: [policy] has no default",
-            'Say what happens to commands that no rule decides: default = "allow", "ask" or "deny".',
-        )
+    for section in filter(config.has, parts.SECTIONS):
+        for key, setting in known()[section].items():
+            if setting.needed and not config.is_set(section, key):
+                raise misconfigured(f"{path}: [{section}] has no {key}", setting.needed)
     if config.is_set("exec", "host"):
         _check_host(config, path)
 
@@ -38,17 +37,28 @@ def _check_host(config: Config, path: str) -> None:
 # Least and most of numbers, where that is not 0 and any
 _RANGES: dict[tuple[str, str], tuple[int | None, int | None]] = {
     ("exec", "timeout_sec"): (None, limits.MAX_DURATION_MS // 1000),
-    ("audit", "max_bytes"): (limits.MIN_AUDIT_BYTES, None),
-    ("audit", "files"): (1, None),
     ("gc", "max_percent"): (None, 100),
 }
 
 
+@cache
+def known() -> Mapping[str, Mapping[str, Setting]]:
+    """Return the keys of each section, those of parts too; none of a section whose part is not installed."""
+    of_parts = {section: place for part in parts.every() for section, place in part.settings.items()}
+    return {
+        **{
+            section: {key: Setting(*about, *_RANGES.get((section, key), ())) for key, about in keys.items()}
+            for section, keys in KEYS.items()
+        },
+        **{section: resolve_name(of_parts[section]) if section in of_parts else {} for section in parts.SECTIONS},
+    }
+
+
 def checked(section: str, key: str, value: Any, where: str) -> object:
     """Return the value of a key as it is used. Errors: config_error."""
-    kind = KEYS[section][key][0]
-    if (section, key) == ("policy", "ask_timeout") and value == 0 and not isinstance(value, bool):
-        value = "0"
+    kind, _, least, most, _ = known()[section][key]
+    if kind == DURATION_OR_0 and value in (0, "0") and not isinstance(value, bool):
+        return "0"
     if key.endswith("_bytes") and isinstance(value, str):
         value = _measured(byte_count, value, f"{section}.{key}", where)
     good = {
@@ -56,7 +66,7 @@ def checked(section: str, key: str, value: Any, where: str) -> object:
         "integer": isinstance(value, int) and not isinstance(value, bool) and value >= 0,
         "number": isinstance(value, (int, float)) and not isinstance(value, bool) and value >= 0,
         "boolean": isinstance(value, bool),
-        "string": isinstance(value, str),
+        **dict.fromkeys(("string", DURATION, DURATION_OR_0), isinstance(value, str)),
         PATH: isinstance(value, str) and os.path.isabs(value),
         PATHS: isinstance(value, list) and all(isinstance(one, str) and one.startswith(("/", "~/")) for one in value),
     }.get(kind, value in kind.split("|"))
@@ -66,16 +76,13 @@ def checked(section: str, key: str, value: Any, where: str) -> object:
         raise misconfigured(
             f"{where}: exec.quota_bytes is at least {limits.MIN_QUOTA_BYTES}, or 0 (no quota), not {value}"
         )
-    least, most = _RANGES.get((section, key), (None, None))
     if least is not None and value < least:
         raise misconfigured(f"{where}: {section}.{key} is at least {least}, not {value}")
     if most is not None and value > most:
         raise misconfigured(f"{where}: {section}.{key} is at most {most}, not {value}")
     if (section, key) == ("serve", "workdir") and not os.path.isabs(value):
         raise misconfigured(f"{where}: serve.workdir is an absolute path, not {value!r}")
-    if (section, key) == ("policy", "default") and value not in DECISIONS:
-        raise misconfigured(f"{where}: policy.default is {', '.join(DECISIONS[:-1])} or {DECISIONS[-1]}, not {value!r}")
-    if (section, key) in (("gc", "older_than"), ("policy", "ask_timeout")) and (key, value) != ("ask_timeout", "0"):
+    if kind in (DURATION, DURATION_OR_0):
         _measured(partial(duration_ms, bare_unit=None), value, f"{section}.{key}", where)
     return value
 

@@ -9,14 +9,13 @@ import stat
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
 from pkgutil import resolve_name
-from typing import Any, cast
+from typing import cast
 
 from outlive import limits, parts
-from outlive.config import KEYS, PATHS, STRINGS, TABLES, Config
-from outlive.config.checks import check_whole, checked, unknown
+from outlive.config import PATHS, STRINGS, TABLES, Config
+from outlive.config.checks import check_whole, checked, known, unknown
 from outlive.core.nearest import nearest
 from outlive.errors import OutliveError, misconfigured
-from outlive.policy import rules
 
 
 def load(env: Mapping[str, str], path: str, given: list[str], *, must_exist: bool) -> Config:
@@ -68,8 +67,8 @@ def values_in(text: bytes, path: str) -> dict[tuple[str, str], object]:
         raise misconfigured(f"{path} is nested too deeply") from error
     values: dict[tuple[str, str], object] = {}
     for section, entries in tables.items():
-        if section not in KEYS:
-            raise unknown(f"section [{section}]", section, list(KEYS), _place(path, written, section))
+        if section not in known():
+            raise unknown(f"section [{section}]", section, list(known()), _place(path, written, section))
         if not isinstance(entries, dict):
             raise misconfigured(f"{_place(path, written, section)}: {section} is a section; write [{section}]")
         for key, value in entries.items():
@@ -80,10 +79,8 @@ def values_in(text: bytes, path: str) -> dict[tuple[str, str], object]:
 def _value(section: str, key: str, value: object, path: str, written: str) -> object:
     """Return the value of a key as it is used. `path`, `written`: of the file, and its text. Errors: config_error."""
     where = _place(path, written, section, key)
-    if (section, key) == ("policy", "rule"):
-        places = _places("policy.rule", value, path, written, where)
-        return rules.parsed(cast("list[Any]", value), places.__getitem__)
-    if key in KEYS.get(section, ()) and KEYS[section][key][0] == TABLES:
+    keys = known()[section]
+    if key in keys and keys[key].kind == TABLES:
         return _tables(f"{section}.{key}", value, path, written, where)
     if section == "hosts":
         return _by_part(section)(key, value, _place(path, written, f"hosts.{key}"))
@@ -91,8 +88,10 @@ def _value(section: str, key: str, value: object, path: str, written: str) -> ob
         if not isinstance(value, str) or not os.path.isabs(value) or "/" in key:
             raise misconfigured(f"{where}: programs.{key} must be the absolute path of a program, not {value!r}")
         return value
-    if key not in KEYS[section]:
-        raise unknown(f"key {key} in [{section}]", key, list(KEYS[section]), where)
+    if not keys:
+        raise _not_installed(f"[{section}]: the part of outlive that this section is for")
+    if key not in keys:
+        raise unknown(f"key {key} in [{section}]", key, list(keys), where)
     return checked(section, key, value, where)
 
 
@@ -104,22 +103,24 @@ def _by_part(section: str) -> Callable[[str, object, str], object]:
 def _loaded(name: str, places: Iterable[str | None]) -> Callable[..., object]:
     place = next(filter(None, places), None)
     if place is None:
-        raise misconfigured(
-            f"[{name}]: the part of outlive that this section is for is not installed",
-            "Take it out, or install outlive whole.",
-        )
+        raise _not_installed(f"[{name}]: the part of outlive that this section is for")
     check: Callable[..., object] = resolve_name(place)
     return check
+
+
+def _not_installed(part: str) -> OutliveError:
+    return misconfigured(f"{part} is not installed", "Take it out, or install outlive whole.")
 
 
 def _tables(name: str, value: object, path: str, written: str, where: str) -> tuple[object, ...]:
     """Return what is kept of an array of tables that a part knows. Errors: config_error."""
     check, kept = _loaded(name, (part.tables.get(name) for part in parts.every())), []
-    for place, entry in zip(_places(name, value, path, written, where), cast("list[object]", value), strict=True):
+    places = zip(_places(name, value, path, written, where), cast("list[object]", value), strict=True)
+    for number, (place, entry) in enumerate(places, 1):
         try:
-            kept.append(check(entry, name))
+            kept.append(check(entry, name, number))
         except OutliveError as error:
-            raise misconfigured(f"{place}: {name}: {error.message}", error.hint) from error
+            raise misconfigured(f"{place}: [[{name}]] number {number}: {error.message}", error.hint) from error
     return tuple(kept)
 
 
@@ -162,14 +163,17 @@ def _place(path: str, text: str, section: str, key: str | None = None) -> str:
 def _of_ours(env: Mapping[str, str], given: Iterable[str]) -> dict[tuple[str, str], object]:
     """Return what our variables set. `given`: those that may configure. Errors: config_error."""
     values: dict[tuple[str, str], object] = {}
-    names = {f"OUTLIVE_{s}_{k}".upper(): (s, k) for s, keys in KEYS.items() for k in keys if keys[k][0] != TABLES}
+    names = {f"OUTLIVE_{s}_{k}".upper(): (s, k) for s, keys in known().items() for k in keys if keys[k].kind != TABLES}
+    missing = tuple(f"OUTLIVE_{section}_".upper() for section in parts.SECTIONS if not known()[section])
     for name in given:
         if not name.startswith("OUTLIVE_"):
             continue
+        if name.startswith(missing):
+            raise _not_installed(f"{name}: the part of outlive that this variable is for")
         if name not in names:
             raise unknown(f"variable {name}", name, list(names), "the environment")
         section, key = names[name]
-        values[section, key] = checked(section, key, _word(KEYS[section][key][0], env[name]), name)
+        values[section, key] = checked(section, key, _word(known()[section][key].kind, env[name]), name)
     return values
 
 

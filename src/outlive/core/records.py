@@ -63,44 +63,11 @@ class Sandbox(Record):
         return {"mode": self.mode, "network": self.network, "git": self.git}
 
 
-class Namespaces(Record):
-    """The namespaces of a process, as links in /proc/self/ns name them; "" where the link cannot be read."""
-
-    boot: str = ""
-    pid: str = ""
-    cgroup: str = ""
-
-
-class GivenInput(Record):
-    """The input that a job is to have, as a person is shown it."""
-
-    bytes: int = 0
-    sha256: str = ""
-    text: str | None = None  # None if it is too long
-
-
 class Script(Record):
     """A shell string that is longer than a word of execve(2): the file `script` of its job."""
 
     bytes: int = 0
     sha256: str = ""
-
-
-class Approval(Record, omitted=("input", "file_env", "env_sha256", "files", "unheld")):
-    """What a person is asked before a job starts, and what of it is not in the definition."""
-
-    rule: str | None = None
-    reason: str | None = None
-    command: list[str] = []
-    key: str | None = None
-    asked_at: str = ""
-    expires_at: str = ""
-    asker: Namespaces | None = None  # of the process that asks
-    input: GivenInput | None = None
-    file_env: dict[str, str | None] | None = None  # variables of its files; null: the value is not shown
-    env_sha256: str | None = None
-    files: dict[str, list[int]] | None = None  # that the command runs: what a change of each changes
-    unheld: list[str] | None = None  # what else it runs, as sentences say
 
 
 def _targets(file: str | None, command: str | None) -> dict[str, str]:
@@ -174,17 +141,6 @@ class Notification(Record, omitted=("notify_command", "notify_file", "watches", 
     def every_watch(self) -> list[Watch]:
         single = [] if self.on_output_match is None else [self.on_output_match.watch]
         return [*(self.watches or ()), *single]
-
-
-class AuditTarget(Record, omitted=("socket",)):
-    """Where acts are recorded (store/audit/record.py)."""
-
-    to: str = ""
-    directory: str = ""
-    required: bool = False
-    max_bytes: int = 0
-    files: int = 0
-    socket: str | None = None  # of syslog; None: the usual one
 
 
 class SupervisorId(Record):
@@ -352,7 +308,6 @@ class Definition(_Open, omitted=("script", "cwd_id", "awaits")):
     created_at: str = ""
     restarted_from: str | None = None
     awaits: Awaits | None = None
-    approval: Approval | None = None
     root: str = ""
     kept: dict[str, Any] = {}  # what parts of outlive keep beside these, by the names of its members in the file
 

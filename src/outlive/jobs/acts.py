@@ -5,7 +5,7 @@ from __future__ import annotations
 from outlive import parts
 from outlive.errors import OutliveError
 from outlive.jobs.context import Context
-from outlive.jobs.definition import Plan
+from outlive.jobs.starting.plan import Plan
 from outlive.part import Act
 
 

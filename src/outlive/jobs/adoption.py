@@ -6,6 +6,7 @@ import time
 
 from outlive.jobs.context import Context, Principal
 from outlive.jobs.processes import survivors
+from outlive.jobs.starting import gate
 from outlive.launch import engines
 from outlive.store.inspection import completion, handed_over, inspect
 from outlive.store.inspection.inspect import Inspection
@@ -22,13 +23,12 @@ def inspect_and_adopt(ctx: Context, job: JobDir) -> Inspection:
     inspection = inspect.inspect_job(job)
     definition = inspection.definition
     if (
-        definition.approval is not None
+        gate.is_held(definition)
         and inspection.state.state == "created"
         and (definition.host is None or handed_over.read(job) is None)  # else an engine has it
     ):
-        from outlive.jobs.permission import pending  # late: 4 ms of a `status`, and few jobs are asked about
-
-        inspection = pending.settle(ctx, job)
+        held = gate.of(definition)
+        inspection = inspection if held is None else held.settle(ctx, job)
     if inspection.elsewhere:
         return _elsewhere(ctx.caller, job, inspection)
     if (

@@ -11,6 +11,7 @@ from outlive.core.records import FINISHED, Definition
 from outlive.errors import OutliveError, per_face
 from outlive.jobs import adoption, lookup, ownership
 from outlive.jobs.context import Context, Principal
+from outlive.jobs.starting import gate
 from outlive.store.job_dir import JobDir
 
 _MOST = 200  # each costs some open files
@@ -101,7 +102,7 @@ def _opened(ctx: Context, job_id: str, states: tuple[str, ...]) -> JobDir | None
         return None
     try:
         inspection = adoption.inspect_and_adopt(ctx, job)
-        is_pending = inspection.state.state == "created" and inspection.definition.approval is not None
+        is_pending = inspection.state.state == "created" and gate.is_held(inspection.definition)
         if is_mine(ctx, inspection.definition) and (is_pending or inspection.state.state in states):
             return job
     except (OSError, OutliveError):

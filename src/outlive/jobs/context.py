@@ -13,7 +13,6 @@ from outlive.core.rights import Rights
 from outlive.system import own_programs
 
 if TYPE_CHECKING:  # TAB loads this, and needs no store
-    from outlive.policy.decide import Decision
     from outlive.store.inbox import Inbox
     from outlive.store.root import Store
 
@@ -69,6 +68,13 @@ class Principal(Record, kw_only=False):
         return Principal(**{**known, **values})
 
 
+class Decided(NamedTuple):
+    """What a gate (starting/gate.py) decided about a job, and by which rule."""
+
+    decision: str  # allow | ask | deny
+    rule: str | None
+
+
 class Titled(NamedTuple):
     """The job that a title named in this call, and a sentence if other jobs have the title too."""
 
@@ -114,7 +120,7 @@ class Context:
         self.warnings: list[str] = []
 
         # --- set and read on the way of the verb ---
-        self.decision: Decision | None = None  # of the policy: set where a start is checked, for the audit record
+        self.decision: Decided | None = None  # of a gate: set where a start is checked, for the audit record
         self.titles: dict[str, Titled] = {}  # by title; set by `lookup`, which looks once; said by the answer
         self.of_others: dict[str, str] = {}  # whose each job of another session is, by id; as `titles`
         # Whether a session has ended, by the name of its inbox: `ownership` finds it out once in a call

@@ -17,7 +17,6 @@ from outlive.core.env_files import check_env, is_env_name, read_env_files
 from outlive.core.ids import sha256
 from outlive.core.labels import check_tags
 from outlive.core.quoted import one_line
-from outlive.core.record import Record
 from outlive.core.records import EXEC, LOCAL, Definition, Notification, Sandbox, Script
 from outlive.core.units import timestamp
 from outlive.errors import OutliveError, argument, from_os, invalid, shortened
@@ -26,6 +25,8 @@ from outlive.jobs import ownership, watch_spec
 from outlive.jobs.context import Context, Principal
 from outlive.jobs.permission import boundary
 from outlive.jobs.pipelines.naming import name_of
+from outlive.jobs.starting import gate
+from outlive.jobs.starting.plan import Plan
 from outlive.launch import engines
 from outlive.launch.engines import Host
 from outlive.sandbox import access
@@ -33,23 +34,6 @@ from outlive.system import fds, machine
 
 _EXISTING = "Name an existing directory."
 _WHERE = f"Give an absolute path with {argument('cwd')}."
-
-
-class Plan(Record, frozen=False, kw_only=False):
-    """What is to be started."""
-
-    definition: Definition
-    overrides: dict[str, str]  # the variables on top of the inherited environment
-    stdin_data: bytes | None = None
-    stdin_fd: int | None = None
-    script: bytes | None = None  # that is to be stored
-    hint: str | None = None
-
-    def close(self) -> None:
-        """Close the file that the job was to read; a supervisor that has got it keeps its own."""
-        if self.stdin_fd is not None:
-            os.close(self.stdin_fd)
-            self.stdin_fd = None
 
 
 def plan(ctx: Context, job_id: str, *, start_now: bool, **args: Any) -> Plan:
@@ -138,7 +122,7 @@ def plan(ctx: Context, job_id: str, *, start_now: bool, **args: Any) -> Plan:
 def check_parts(definition: Definition) -> None:
     """Let each part refuse a job that could not do what it asks for. Errors: invalid_argument; not_supported if a part is
     not installed without which the job would run otherwise than it was made."""
-    missing = [name for name in parts.missing(definition.kept) if name in parts.IN_SUPERVISOR]
+    missing = parts.required(definition.kept)
     if missing:
         raise OutliveError("not_supported", f"the job was made with {parts.not_there(missing)}; nothing was run")
     for part in parts.every():
@@ -178,7 +162,7 @@ def working_directory(caller: Principal, given: str | None) -> str:
     if caller.cwd is None and not os.path.isabs(given):
         raise invalid("cwd", f"not an absolute path: {given!r}; nothing was run", hint=_WHERE)
     path = os.path.normpath(os.path.join(caller.cwd or "/", given))
-    if caller.config.has("policy"):  # it decides about what is there, which no link may change
+    if gate.decides(caller.config):  # it decides about what is there, which no link may change
         path = os.path.realpath(path)
     try:
         is_directory = stat.S_ISDIR(os.stat(path).st_mode)

@@ -14,7 +14,7 @@ from outlive.jobs import acts, adoption, ownership, processes
 from outlive.jobs.context import Context, Principal
 from outlive.jobs.control_client import ControlClient, refused, unanswered
 from outlive.jobs.diagnosis import other_machine
-from outlive.jobs.permission import approval
+from outlive.jobs.starting import gate
 from outlive.launch import engines
 from outlive.store.cleanup import delete as store_delete
 from outlive.store.cleanup.deletions import REMOVED, Deletions
@@ -43,8 +43,9 @@ def kill(
     can run, io_error.
     """
     inspection = adoption.inspect_before_kill(ctx, job)
-    if inspection.state.state == "created" and inspection.definition.approval is not None:
-        inspection = approval.withdraw(ctx, job)
+    held = gate.of(inspection.definition) if inspection.state.state == "created" else None
+    if held is not None:
+        inspection = held.withdraw(ctx, job)
     if inspection.state.state == "created" and inspection.definition.host is not None:
         inspection = _cancelled(ctx, job, inspection, number)
     if inspection.state.state == "created":

@@ -22,6 +22,7 @@ from outlive.jobs.diagnosis import other_machine, use
 from outlive.jobs.diagnosis.use import Figures
 from outlive.jobs.interaction import keyboard
 from outlive.jobs.processes import descendants, stopped_supervisor
+from outlive.jobs.starting import gate
 from outlive.part import Look, Said
 from outlive.store.inspection.inspect import Inspection
 from outlive.store.job_dir import KEYBOARD, LOGS, JobDir
@@ -72,11 +73,8 @@ def place(inspection: Inspection, job: JobDir) -> Place | None:
 def approval_of(inspection: Inspection, job: JobDir) -> dict[str, object] | None:
     """Return what became of the approval of a job, and what a person is shown of it as long as it is
     pending; None if none was asked for."""
-    if inspection.definition.approval is None:
-        return None
-    from outlive.jobs.permission import facts  # late: 0.4 ms of a `status`, and few jobs are asked about
-
-    return facts.of_approval(job, inspection.definition)
+    held = gate.of(inspection.definition)
+    return None if held is None else held.shown(job, inspection.definition)
 
 
 def waiting(inspection: Inspection, output: Output) -> Prompt:
@@ -122,7 +120,7 @@ def said(
 
 def _advice(inspection: Inspection, job: JobDir, asks: Prompt, supervisor: Stopped | None) -> list[Advice]:
     told = supervisor is not None or asks.keyboard or asks.waiting_for_input or inspection.elsewhere
-    if not (told or inspection.definition.approval is not None):
+    if not (told or gate.is_held(inspection.definition)):
         return []
     from outlive.jobs.diagnosis import findings  # late: 10 ms, and most jobs are well
 

@@ -48,7 +48,7 @@ class Host(Protocol):
 
 
 class Start(Protocol):
-    """What is to be started (jobs/definition.Plan)."""
+    """What is to be started (jobs/starting/plan.Plan)."""
 
     @property
     def definition(self) -> Definition: ...

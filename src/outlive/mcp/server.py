@@ -20,22 +20,17 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from outlive import parts
 from outlive.answers import advice
-from outlive.answers.permission import is_pending
 from outlive.config import Config
-from outlive.core.members import text_of
-from outlive.core.records import READ, Definition
 from outlive.errors import OutliveError
-from outlive.jobs import lookup, notices
-from outlive.jobs.context import Context
-from outlive.mcp import elicitation, private_parts, shown, threads
+from outlive.mcp import private_parts, shown, threads
 from outlive.mcp.background import BackgroundTasks
-from outlive.mcp.caller import DELIVERY, Caller, CallerOf, Request, client_of, on_stdio
+from outlive.mcp.caller import DELIVERY, CallerOf, Request, client_of, on_stdio
 from outlive.mcp.extension import Answer, Call, Extension, Front, Handler, Instead
 from outlive.mcp.introduction import TOOLS_CACHE, Introduction
 from outlive.mcp.json_safe import encodable_members
 from outlive.mcp.masks.secrets import masked_answer
 from outlive.mcp.tools import listing
-from outlive.mcp.tools.call import SPAWNING, Around, Calls
+from outlive.mcp.tools.call import Around, Calls
 from outlive.mcp.tools.offer import PROCESS
 from outlive.mcp.tools.text import answers as text
 from outlive.system.waiting import in_turn
@@ -88,11 +83,11 @@ class Handlers:
         if isinstance(answer, Instead):
             self._note(ctx, answer.sent)
             return answer.result
-        if params.request_state is None and answer.get("type") in SPAWNING:
-            question = self._question(ctx, caller, answer)
-            if question is not None:  # which the client may leave open: then what becomes of the job is news
-                self._note(ctx, notices.known(self._calls.context(caller, READ, "a notice"), answer))
-                return question
+        for extension in self._extensions:
+            instead = extension.in_place(call, answer)
+            if instead is not None:
+                self._note(ctx, instead.sent)
+                return instead.result
         news, sent = self._calls.notices(caller, answer)
         answer |= {"notices": news} if news else {}
         for extension in self._extensions:
@@ -125,13 +120,13 @@ class Handlers:
         """Return the answer of a call, which goes through these extensions."""
         if extensions:
             return await extensions[0].run(call, around, partial(self._ran, call, extensions[1:]))
-        if call.params.request_state is not None and self._asks(call.ctx) is not None:
-            return await self._gone_on(call)
         return await self._answer(call, around)
 
     async def _answer(self, call: Call, around: Around) -> Answer:
         ctx, params = call.ctx, call.params
         try:
+            if around.goes_on is not None:
+                return await around.goes_on()
             return await self._calls.run(
                 params.name,
                 params.arguments or {},
@@ -140,7 +135,7 @@ class Handlers:
                     begun=around.begun,
                     cancelled=partial(self._is_cancelled, ctx),
                     start_soon=ctx.lifespan_context.start_soon,
-                    asks=self._asks(ctx),
+                    asks=around.asks,
                     is_awaited=around.is_awaited,
                     handle=around.handle,
                 ),
@@ -152,52 +147,6 @@ class Handlers:
         except Exception as error:  # noqa: BLE001 - the server outlives its own faults
             traceback.print_exc(file=sys.stderr)
             return envelope.failure(OutliveError("internal_error", f"{type(error).__name__}: {error}", hint=_BUG))
-
-    def _asks(self, ctx: Request) -> Callable[[Context, Definition], bool] | None:
-        """Return what asks the user of the client about a job; None if the client shows no forms."""
-        if (
-            not self._calls.config.has("policy")
-            or not elicitation.can_ask(ctx)
-            or not self._caller_of(ctx).rights.approves
-        ):
-            return None
-        if not elicitation.has_user():
-            return None
-        by_answer = elicitation.is_by_answer(ctx)
-        start_soon = threads.from_thread(ctx.lifespan_context.start_soon)
-
-        def asks(call: Context, definition: Definition) -> bool:
-            form = elicitation.question(definition)
-            if form is not None and not by_answer:
-                start_soon(threads.logged, elicitation.ask, ctx, call, definition, form)
-            return form is not None and by_answer
-
-        return asks
-
-    async def _gone_on(self, call: Call) -> Answer:
-        """Return the answer of a call that the client repeats with its user's answer."""
-        params, caller = call.params, call.caller
-        said = elicitation.answer_of((params.input_responses or {}).get(elicitation.KEY))
-        by = elicitation.by(caller.owner)
-        try:
-            return await self._calls.go_on(
-                params.name, params.arguments or {}, caller, str(params.request_state), said, by
-            )
-        except OutliveError as error:
-            return envelope.failure(error)
-
-    def _question(self, ctx: Request, caller: Caller, answer: dict[str, object]) -> types.InputRequiredResult | None:
-        """Return the question about a job that waits for approval, where the answer of a call is the question."""
-        if not is_pending(answer) or self._asks(ctx) is None or not elicitation.is_by_answer(ctx):
-            return None
-        job_id = text_of(answer, "job_id")
-        with lookup.open_known(self._calls.observer(caller).caller, job_id) as job:
-            form = elicitation.question(job.read_meta())
-        if form is None:
-            return None
-        return types.InputRequiredResult(
-            input_requests={elicitation.KEY: types.ElicitRequest(params=form)}, request_state=job_id
-        )
 
     def _is_cancelled(self, ctx: Request) -> bool:
         """Return whether the client has taken back the call whose handler is being cancelled."""

@@ -3,16 +3,20 @@ neither are those that need it; everything else works."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from importlib import import_module
+from pkgutil import resolve_name
 
 from outlive.part import Part
 
 NAMES = (
+    "terminal",
     "hosts",
     "http",
     "failures",
+    "permission",
+    "top",
     "page",
     "clients",
     "doctor",
@@ -22,9 +26,14 @@ NAMES = (
     "reports",
 )  # the order in which they are asked
 # Member of `meta.json` → the part that keeps it there
-KEEPERS = {"report": "reports", "resources": "limits"}
-# Parts that do something in the supervisor of a job that has such a member (supervisor/added.py): it is not started without
-IN_SUPERVISOR = ("limits",)
+KEEPERS = {"report": "reports", "resources": "limits", "approval": "permission"}
+# Members of `meta.json` of a job that starts when the part lets it (jobs/starting/gate.py): it is not started without the part
+HELD = ("approval",)
+# Section of the configuration → the part that has its keys (`settings`)
+SECTIONS = {"audit": "audit", "policy": "permission"}
+# Parts with code for supervisors: limits does something for a job that has such a member (supervisor/added.py), which is not
+# started without; audit notes what a supervisor did (supervisor/events/noting.py)
+IN_SUPERVISOR = ("limits", "audit")
 
 
 @cache
@@ -53,6 +62,12 @@ def lines_for_model(answer: Mapping[str, object], *, process: bool) -> list[str]
     return [line for part in every() for line in part.lines_for_model(answer, process=process)]
 
 
+def for_person(type_: str) -> Callable[..., str] | None:
+    """Return what makes the text for a person of answers of this type; None if no part has it."""
+    place = next((part.for_person[type_] for part in every() if type_ in part.for_person), None)
+    return None if place is None else resolve_name(place)
+
+
 def missing(kept: Mapping[str, object]) -> list[str]:
     """Return the names of the parts that are not there, and kept one of these members of `meta.json`."""
     there = {part.name for part in every()}
@@ -63,6 +78,30 @@ def needed(kept: Mapping[str, object]) -> list[str]:
     """Return the names of the parts, there or not, that the supervisor of a job with these members needs."""
     keepers = _keepers(kept)
     return [name for name in IN_SUPERVISOR if name in keepers]
+
+
+def is_held(kept: Mapping[str, object]) -> bool:
+    """Return whether a job with these members of `meta.json` starts when a part lets it."""
+    return any(kept.get(member) is not None for member in HELD)
+
+
+def gate_of(kept: Mapping[str, object]) -> str | None:
+    """Return "module:NAME" of the gate that holds back a job with these members; None if none does, or its part is not there."""
+    keepers = {KEEPERS[member] for member in HELD if kept.get(member) is not None}
+    return next((place for part in every() if part.name in keepers for place in part.gates.values()), None)
+
+
+@cache
+def gates() -> dict[str, str]:
+    """Return "module:NAME" of each gate, by the section of the configuration that it is for."""
+    return {section: place for part in every() for section, place in part.gates.items()}
+
+
+def required(kept: Mapping[str, object]) -> list[str]:
+    """Return the names of the parts that are not there, without which a job with these members would run otherwise than it
+    was made."""
+    held = {KEEPERS[member] for member in HELD if kept.get(member) is not None}
+    return [name for name in missing(kept) if name in held or name in IN_SUPERVISOR]
 
 
 def in_supervisor(part: str) -> str:

@@ -96,7 +96,7 @@ def _outlast(child: int, sock: socket.socket, line: socket.socket, escrow: Escro
             _, (number,) = fds.receive(line, MESSAGE_BYTES)
             request = Request.from_file(number)
             os.close(number)
-            large_code.load(large_code.missing(request.definition))
+            large_code.load(large_code.missing(request.definition, request.parts))
             fault_points.at("guardian_told")
         # Nothing else is waited for: the supervisor's children become children of this process when
         # it dies

@@ -19,13 +19,12 @@ _EMULATOR, _RE2 = "outlive.render.screen", "re2"
 _ALL = (_EMULATOR, _RE2, *map(parts.in_supervisor, parts.IN_SUPERVISOR))
 
 
-def missing(definition: Definition) -> list[str]:
-    """Return the modules that this job needs, and that are not loaded."""
+def missing(definition: Definition, noting: Iterable[str]) -> list[str]:
+    """Return the modules that this job needs, and that are not loaded. `noting`: the parts of its request."""
     needed = {_EMULATOR: definition.pty, _RE2: bool(definition.notification.every_watch)}
     names = [name for name, is_needed in needed.items() if is_needed]
-    return [
-        name for name in (*names, *map(parts.in_supervisor, parts.needed(definition.kept))) if name not in sys.modules
-    ]
+    names += map(parts.in_supervisor, (*parts.needed(definition.kept), *noting))
+    return [name for name in names if name not in sys.modules]
 
 
 def load(modules: Iterable[str] = _ALL) -> None:

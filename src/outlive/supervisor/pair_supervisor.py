@@ -17,6 +17,7 @@ from outlive.store.cleanup import automatic, when_to_collect
 from outlive.store.root import Store
 from outlive.supervisor import large_code, takeover
 from outlive.supervisor.escrow import Escrow
+from outlive.supervisor.events import noting
 from outlive.supervisor.fork_protocol import FREE, MESSAGE_BYTES, PREPARE, read, ready
 from outlive.supervisor.request import Request, report_fault
 from outlive.supervisor.start import start
@@ -100,7 +101,7 @@ class PairSupervisor:
         files, _ = read(message, numbers)
         self._request = request = Request.from_file(files["request"])
         waiter = fds.socket_of(files["waiter"])
-        missing = large_code.missing(request.definition)
+        missing = large_code.missing(request.definition, request.parts)
         if missing:
             self._tell_guardian(files["request"])  # first: both import at the same time
             large_code.load(missing)
@@ -157,7 +158,7 @@ def collect_if_due(request: Request, before: Callable[[], None] = lambda: None) 
         if is_due:
             before()
             os.nice(_GC_NICE)  # for good: only root may go back
-            automatic.collect(Store.existing(request.root), request.bounds, request.audit)
+            automatic.collect(Store.existing(request.root), request.bounds, noting.of(request).deleted)
     except (OSError, OutliveError):
         pass
     except Exception as error:  # noqa: BLE001 - the job is over, whatever is wrong with the others

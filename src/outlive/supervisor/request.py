@@ -6,11 +6,12 @@ disk.
 
 import json
 import os
+from typing import Any
 
 from outlive.core.bounds import Bounds
 from outlive.core.members import parse_json
 from outlive.core.record import Record
-from outlive.core.records import AuditTarget, Definition, Identity
+from outlive.core.records import Definition, Identity
 from outlive.store import fault_report
 from outlive.store.job_dir import JobDir
 from outlive.system import fds
@@ -38,7 +39,9 @@ class Request(Record):
     awaited: bool = False  # the caller waits for the end; if not, its answer is made while the command starts
     created: bool = False  # by `create`: if nothing can be run it is created again, not failed
     own: list[str] = []  # files and directories of outlive besides the root: no notification goes there
-    audit: AuditTarget | None = None  # where the end is recorded (store/audit/record.py)
+    parts: dict[
+        str, dict[str, Any]
+    ] = {}  # what parts need to note something elsewhere (events/noting.py), by their names
     bounds: Bounds | None = None  # what of finished jobs is to be kept
 
     def to_file(self) -> int:

@@ -278,7 +278,7 @@ class Supervisor:
         state = self._record.state
         self._record.sync_end(self._pump.files.unsynced())
         fault_points.at("end_synced")
-        self._recorder.audit(state)
+        self._recorder.note_end(state)
         self._recorder.sinks.finished(self._record.current_definition(), state)
         self._input.end()
         self._reap_orphans()

@@ -14,7 +14,8 @@ from outlive.jobs import acts, adoption, lookup, watch_spec
 from outlive.jobs import definition as definition_module
 from outlive.jobs.context import Context
 from outlive.jobs.control_client import ask
-from outlive.jobs.permission import boundary, commands, pending
+from outlive.jobs.permission import boundary
+from outlive.jobs.starting import gate
 from outlive.store.inspection.inspect import is_elsewhere
 from outlive.store.job_dir import JobDir
 from outlive.store.output.merged import Output
@@ -42,8 +43,9 @@ def notify_set(
 
         def redefined(old: Definition) -> Definition:
             definition_module.require_sandbox(ctx.caller, old, "give sinks to")
-            if old.approval is not None:
-                pending.require_answered(job_dir)
+            held = gate.of(old)
+            if held is not None:
+                held.require_changeable(job_dir)
             before, watched = old.notification, old.notification.watches or []
             notification = definition_module.notification(
                 ctx.caller, command, file, fields=("command", "file"), before=before
@@ -56,8 +58,7 @@ def notify_set(
                 notification = Notification.replace(notification, watches=watches, last_watch=last)
             single = _on_output_match(ctx, before.on_output_match, match, end)
             notification = Notification.replace(notification, on_output_match=single)
-            if ctx.config.has("policy"):
-                commands.check_sinks(ctx.caller, old, notification)
+            gate.require_sinks(ctx.caller, old, notification)
             new = Definition.replace(old, notification=notification)
             boundary.require_sinks(new)
             acts.about_to(ctx, "notify set", job_dir.job_id, notification=notification.to_dict())

@@ -13,8 +13,9 @@ from outlive.errors import OutliveError, invalid
 from outlive.jobs import adoption, ending, lookup, ownership
 from outlive.jobs import definition as definition_module
 from outlive.jobs.context import Context
-from outlive.jobs.starting import making
+from outlive.jobs.starting import gate, making
 from outlive.jobs.starting.answer import Asked
+from outlive.jobs.starting.plan import Plan
 from outlive.jobs.starting.start_and_wait import StartCall
 from outlive.store.job_dir import JobDir
 from outlive.system import machine
@@ -51,7 +52,7 @@ def _as_before(asked: Asked, before: Awaits | None) -> Asked:
     return asked._replace(until=before.until, background=background)
 
 
-def _plan(ctx: Context, old: JobDir, env: dict[str, str], host_name: str | None) -> definition_module.Plan:
+def _plan(ctx: Context, old: JobDir, env: dict[str, str], host_name: str | None) -> Plan:
     inspection = adoption.inspect_and_adopt(ctx, old)
     if inspection.state.state == "created":
         raise OutliveError("invalid_state", "a created job cannot be restarted: it never ran", hint="start runs it.")
@@ -71,7 +72,7 @@ def _plan(ctx: Context, old: JobDir, env: dict[str, str], host_name: str | None)
     overrides = {**read_env_files(before.env_files, check), **before.env, **env}
     masked = sorted(set(before.masked_env) | (env.keys() & set(before.mask)))
     definition = Definition.replace(
-        before,
+        gate.anew(before),
         job_id=new_id(),
         env={**before.env, **{name: value for name, value in env.items() if name not in before.mask}},
         masked_env=masked,
@@ -87,7 +88,6 @@ def _plan(ctx: Context, old: JobDir, env: dict[str, str], host_name: str | None)
         host=None if host is None else host.name,
         machine=machine.here(),
         dedupe_key=None,
-        approval=None,
         notification=_from_the_start(before.notification),
     )
     definition_module.check_parts(definition)
@@ -95,7 +95,7 @@ def _plan(ctx: Context, old: JobDir, env: dict[str, str], host_name: str | None)
         host.engine.check(host, definition)
     data, script = making.stdin_data(old), making.script(old, before)
     stdin_fd = None if before.stdin_path is None else definition_module.open_stdin(before.stdin_path, check)
-    return definition_module.Plan(definition, overrides, stdin_data=data, stdin_fd=stdin_fd, script=script)
+    return Plan(definition, overrides, stdin_data=data, stdin_fd=stdin_fd, script=script)
 
 
 def _end(ctx: Context, old: JobDir) -> None:

@@ -63,7 +63,7 @@ _OWN = (
         mcp_help="secret names in env"),
     Arg("timeout_ms", MS, "End the job after this long; 0: never.", default=0, minimum=0, cli="--timeout", mcp="",
         metavar="DURATION"),
-    Arg("timeout_ms", SECONDS, "End the job after so many seconds; 0, or background: never.", minimum=0, cli="",
+    Arg("timeout_ms", SECONDS, "End it after so many seconds; 0, or background: never.", minimum=0, cli="",
         mcp="timeout", aliases=("timeoutSeconds", "timeout_seconds"), mcp_default=limits.MCP_TIMEOUT_S),
     Arg("idle_timeout_ms", MS, "End the job after so long without output; 0: never.", default=0, minimum=0,
         cli="--idle-timeout", metavar="DURATION", hidden="mcp"),
@@ -73,7 +73,7 @@ _OWN = (
     Arg("pty", BOOL, "Run the command in a terminal (120x30), for programs that ask, edit or draw.", default=False,
         mcp_help="For programs that ask, edit or draw: a terminal (120x30)"),
     Arg("stdin", STR, "open: write works. closed: end of file at once. CLI also: - (this command's stdin), @FILE.",
-        default="closed", metavar="open|closed|-|@FILE"),
+        default="closed", metavar="open|closed|-|@FILE", mcp_help="open: write works; closed (default): end of file"),
     Arg("stdin_data", STR, "Text the command reads on its stdin.", metavar="TEXT", mcp_help="text it reads", typed=True),
     Arg("notify_command", STR, "Shell command that gets the job.finished event on its stdin.", hidden="mcp",
         metavar="COMMAND"),
@@ -118,7 +118,7 @@ SHOWN = (
 )  # fmt: skip
 
 _BACKGROUND = Arg(
-    "background", BOOL, f"Answer after {limits.BACKGROUND_LOOK_MS} ms; with until when it holds, at most yield_ms later.",
+    "background", BOOL, f"Answer after {limits.BACKGROUND_LOOK_MS} ms; with until when it holds, within yield_ms.",
     default=False, cli="", aliases=("run_in_background",))  # fmt: skip
 
 # How long run, start and restart wait before they answer.

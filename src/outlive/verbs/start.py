@@ -7,15 +7,15 @@ from typing import Any
 
 from outlive import limits
 from outlive.answers.starting import Started
-from outlive.core.ids import short_id
 from outlive.core.records import Definition
 from outlive.errors import OutliveError, from_os
 from outlive.jobs import acts, lookup
 from outlive.jobs import definition as definition_module
 from outlive.jobs.context import Context
-from outlive.jobs.starting import making
+from outlive.jobs.starting import gate, making
+from outlive.jobs.starting.gate import Gate
+from outlive.jobs.starting.plan import Plan
 from outlive.jobs.starting.start_and_wait import StartCall
-from outlive.store import approval
 from outlive.store.inspection import handed_over
 from outlive.store.job_dir import JobDir, Locks
 from outlive.system import fault_points
@@ -31,8 +31,9 @@ def start(ctx: Context, *, job: str, **args: Any) -> Started:
         try:
             plan = _plan(ctx, job_dir)
             call.check(ctx, plan.definition)
-            if plan.definition.approval is not None and not approval.is_approved(job_dir):
-                return _asked(ctx, job_dir, plan, locks, call)
+            held = gate.of(plan.definition)
+            if held is not None and not held.is_open(ctx, job_dir, plan.definition):
+                return _asked(ctx, job_dir, plan, held, locks, call)
             awaits, sandbox = call.awaits, plan.definition.sandbox
             if awaits is not None or sandbox is not None:
                 lookup.change_meta(
@@ -75,7 +76,7 @@ def _let_go(job: JobDir) -> None:
         return
 
 
-def _plan(ctx: Context, job: JobDir) -> definition_module.Plan:
+def _plan(ctx: Context, job: JobDir) -> Plan:
     state = job.read_state()
     if state is None or state.state != "created":
         raise _not_created(state.state if state else "unknown")
@@ -83,33 +84,24 @@ def _plan(ctx: Context, job: JobDir) -> definition_module.Plan:
         raise _not_created("running")
     plan = making.plan_of_created(ctx.caller, job)
     definition_module.require_sandbox(ctx.caller, plan.definition, "start")
-    if plan.definition.approval is None:
-        making.require_allowed(ctx, plan, ask=True)
-    elif not approval.is_approved(job):
-        raise _pending(job)
+    held = gate.of(plan.definition)
+    if held is None:
+        gate.require(ctx, plan, hold=True)
+    elif not held.is_open(ctx, job, plan.definition):
+        raise held.refusal(job)
     return plan
 
 
-def _asked(ctx: Context, job: JobDir, plan: definition_module.Plan, locks: Locks, call: StartCall) -> Started:
-    """Ask for the approval of a job that create made, start it, and answer."""
-    asked, request = plan.definition, plan.definition.approval
-    assert request is not None
-    lookup.change_meta(job, lambda old: Definition.replace(old, approval=request, cwd=asked.cwd, cwd_id=asked.cwd_id))
-    approval.record_asked(job, request)
+def _asked(ctx: Context, job: JobDir, plan: Plan, held: Gate, locks: Locks, call: StartCall) -> Started:
+    """Wait until a job that create made may start, start it, and answer."""
+    asked = plan.definition
+    lookup.change_meta(job, lambda old: Definition.replace(old, kept=asked.kept, cwd=asked.cwd, cwd_id=asked.cwd_id))
+    held.note_held(job, asked)
     ctx.store.mark_live(job.job_id)
     ctx.job_id = job.job_id
-    holder = approval.hold(job)
+    holder = held.hold(job)
     locks.close()
-    return call.start_approved(ctx, plan, holder)
-
-
-def _pending(job: JobDir) -> OutliveError:
-    name = short_id(job.job_id)
-    return OutliveError(
-        "denied",
-        f"job {name} waits for the user's approval; only a person can start it",
-        hint=f"The user types `outlive approve {name}` in a terminal. wait answers when it has ended or was denied.",
-    )
+    return call.start_held(ctx, plan, held, holder)
 
 
 def _not_created(state: str) -> OutliveError:

@@ -7,7 +7,7 @@ from outlive.answers.advice import Advice
 from outlive.answers.job import Prompt, Stopped
 from outlive.jobs.diagnosis import other_machine
 from outlive.jobs.interaction import keyboard, prompt
-from outlive.jobs.permission import pending
+from outlive.jobs.starting import gate
 from outlive.store.inspection.inspect import Inspection
 from outlive.store.job_dir import JobDir
 
@@ -30,8 +30,9 @@ def of(
     if asks.waiting_for_input:
         return advice.told(advice.INPUT, prompt.hint(inspection, asks))
     found: list[Advice] = []
-    if inspection.definition.approval is not None:
-        found += advice.told(advice.APPROVAL, pending.hint(job, inspection))
+    held = gate.of(inspection.definition)
+    if held is not None:
+        found += advice.told(advice.APPROVAL, held.hint(job, inspection))
     if inspection.elsewhere:
         found += advice.told(advice.ELSEWHERE, other_machine.hint(inspection, job))
     return found

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from outlive.core.nearest import nearest
 from outlive.core.quoted import cut, visible
-from outlive.errors import invalid
+from outlive.errors import OutliveError, argument, invalid
 
 _SHIFT, _ALT, _CTRL = 1, 2, 4  # as xterm counts them: ESC [ 1 ; <1 + their sum> A
 _WORDS = {_CTRL: "ctrl control", _ALT: "alt meta option", _SHIFT: "shift"}
@@ -66,27 +66,26 @@ _ESCAPES = {"\\n": "Enter", "\\r": "Enter", "\\r\\n": "Enter", "\\t": "Tab", "\\
 
 _BLANKS = " \t\r\n"
 _BRACKETS = "<>{}[]"
-_MAX_WARNINGS = 10
-_SHOWN_CHARS = 40  # of a token in a warning; longer ones are no misspelt keys either
+_MOST_NAMED = 10  # tokens in an answer
+_SHOWN_CHARS = 40  # of a token; longer ones are no misspelt keys either
 
 
 def encode(tokens: Sequence[str], *, application_cursor: bool, application_keypad: bool) -> tuple[bytes, list[str]]:
-    """Return what a terminal sends for these keys, and warnings about tokens that were not sent as
-    asked."""
+    """Return what a terminal sends for these keys, and warnings about those that it cannot send as asked. Errors:
+    invalid_argument, if one is no key."""
+    pressed = [(token, _key(token) or _key(token.strip(_BLANKS))) for token in tokens]
+    unknown = [token for token, key in pressed if key is None]
+    if unknown:
+        raise _refused(list(dict.fromkeys(unknown)))
     sent = bytearray()
-    doubtful: dict[str, str | None] = {}  # a token, and what was sent for it: a key, or None for text
-    for token in tokens:
-        key = _key(token) or _key(token.strip(_BLANKS))
-        if key is None:
-            sent += _utf8(_text(token))
-            doubtful[token] = None
-            continue
-        held, name = key
+    left_out: dict[str, str] = {}  # a token with a modifier that has no bytes, and the key that was sent
+    for token, key in pressed:
+        held, name = key or (0, "")
         data, kept = _press(held, name, application_cursor, application_keypad)
         sent += data
         if kept != held:
-            doubtful[token] = _spelt(kept, name)
-    return bytes(sent), _warnings(doubtful)
+            left_out[token] = _spelt(kept, name)
+    return bytes(sent), _warnings(left_out)
 
 
 def from_hex(items: Sequence[str]) -> bytes:
@@ -119,7 +118,7 @@ def _unhex(word: str, item: str) -> bytes:
 
 
 def _key(token: str) -> tuple[int, str] | None:
-    """Return the modifiers and the name, or the character, of a key; None for text."""
+    """Return the modifiers and the name, or the character, of a key; None for what is none."""
     held, rest = _split(token)
     if name := _name(rest):
         return held, name
@@ -173,12 +172,6 @@ def _character(char: str) -> dict[int, bytes]:
     return codes
 
 
-def _text(token: str) -> str:
-    """Return what is sent of a token that is no key."""
-    held, rest = _split(token.strip(_BLANKS))
-    return rest if held and not _is_modifier(rest) else token
-
-
 def _is_modifier(word: str) -> bool:
     return word.lower() in _PREFIXES or f"{word.lower()}-" in _PREFIXES
 
@@ -191,31 +184,36 @@ def _utf8(text: str) -> bytes:
         return text.translate(halves).encode("utf-8", "surrogateescape")
 
 
-def _warnings(doubtful: dict[str, str | None]) -> list[str]:
-    more = len(doubtful) - _MAX_WARNINGS
-    rows = [_warning(token, doubtful[token]) for token in list(doubtful)[:_MAX_WARNINGS]]
+def _warnings(left_out: dict[str, str]) -> list[str]:
+    more = len(left_out) - _MOST_NAMED
+    rows = [
+        f'"{_shown(token)}" has no bytes of its own in a terminal and was sent as {_shown(key)}'
+        for token, key in list(left_out.items())[:_MOST_NAMED]
+    ]
     return [*rows, f"and {more} more"] if more > 0 else rows
 
 
-def _warning(token: str, key: str | None) -> str:
-    shown = f'"{_shown(token)}"'
-    if key is not None:
-        return f"{shown} has no bytes of its own in a terminal and was sent as {_shown(key)}"
-    if not token:
-        return "an empty token was ignored"
-    bare = token.strip(_BLANKS)
-    held, rest = _split(bare)
-    if _is_modifier(rest):
-        return f"{shown} is a modifier without a key and was sent as text"
-    how = f'"{_shown(rest)}" was sent as text, without modifiers' if held else "was sent as text"
-    return f"{shown} is no key{'; ' if held else ' and '}{how}; {_advice(bare)}"
+def _refused(unknown: list[str]) -> OutliveError:
+    """Return the error about tokens that are no keys, with the keys that they may mean and how text is typed."""
+    bare = [token.strip(_BLANKS) for token in unknown]
+    more = len(unknown) - _MOST_NAMED
+    named = ", ".join(f'"{_shown(token)}"' for token in unknown[:_MOST_NAMED]) + (
+        f" and {more} more" if more > 0 else ""
+    )
+    meant = list(dict.fromkeys(filter(None, map(_meant, bare))))[:_MOST_NAMED]
+    hints = [f"Did you mean {', '.join(meant)}?"] if meant else []
+    if any(_is_modifier(_split(word)[1]) for word in bare):
+        hints.append("A modifier and its key are one: C-c.")
+    if any(word[:2].lower() in ("0x", "\\x") for word in bare):
+        hints.append(f"Bytes are sent with {argument('hex_')}.")
+    hints.append(f"Text is typed with {argument('literal')}, before the keys, or as one key for each character.")
+    message = f"{named} {'is no key' if len(unknown) == 1 else 'are no keys'}; nothing was sent"
+    return invalid("keys_", message, hint=" ".join(hints))
 
 
-def _advice(bare: str) -> str:
-    if bare[:2].lower() in {"0x", "\\x"}:
-        return "use hex for bytes"
-    meant = _ESCAPES.get(bare) or (_respelt(bare) or _corrected(bare) if len(bare) <= _SHOWN_CHARS else None)
-    return f"did you mean {meant}?" if meant else "use literal for text"
+def _meant(bare: str) -> str | None:
+    """Return the key that a token may mean."""
+    return _ESCAPES.get(bare) or (_respelt(bare) or _corrected(bare) if len(bare) <= _SHOWN_CHARS else None)
 
 
 def _respelt(bare: str) -> str | None:

@@ -15,6 +15,7 @@ from outlive.jobs.control_client import ask
 from outlive.jobs.definition import require_input
 from outlive.jobs.interaction import keyboard, typist
 from outlive.jobs.interaction.reaction import Reaction
+from outlive.jobs.starting import gate
 from outlive.store.inspection.inspect import Inspection
 from outlive.store.job_dir import KEYBOARD, JobDir
 from outlive.store.output.merged import Output
@@ -183,7 +184,7 @@ def require_open(inspection: Inspection) -> None:
 
 def before_start(inspection: Inspection, name: str | None = None) -> str:
     """Return what starts a job that is `created`. `name`: how a person types it."""
-    if inspection.definition.approval is not None:
+    if gate.is_held(inspection.definition):
         return "It waits for the user's approval; wait answers when it has ended or was denied."
     host = inspection.definition.host
     start = "start runs it." if name is None else f"`outlive start {name}` runs it."

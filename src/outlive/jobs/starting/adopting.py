@@ -10,6 +10,7 @@ from outlive.errors import from_os
 from outlive.jobs.context import Principal
 from outlive.jobs.definition import masked_lines
 from outlive.jobs.permission import boundary
+from outlive.launch import configured
 from outlive.store.inspection import adoptions, unseen_end
 from outlive.store.inspection.inspect import Inspection
 from outlive.store.job_dir import JobDir, Locks
@@ -64,7 +65,9 @@ def _give_to_adopter(caller: Principal, job: JobDir, inspection: Inspection, loc
         definition=definition,
         command=command,
         environment=boundary.inherited(inspection.definition, caller.env),
-        **caller.config.for_request(caller.env, own_programs.shell(definition.shell or caller.shell, caller.env)),
+        **configured.for_request(
+            caller.config, caller.env, own_programs.shell(definition.shell or caller.shell, caller.env)
+        ),
         masked=_masked(inspection, command),
     )
     with ExitStack() as stack:

@@ -15,6 +15,7 @@ from outlive.core.records import Definition
 from outlive.errors import OutliveError, from_os
 from outlive.jobs import adoption, lookup, ownership
 from outlive.jobs.context import Context, Principal
+from outlive.jobs.starting import gate
 from outlive.store.inspection import handed_over
 from outlive.store.inspection.inspect import Inspection
 from outlive.store.job_dir import JobDir
@@ -43,7 +44,7 @@ def _goes_on(job: JobDir, inspection: Inspection) -> bool:
     if inspection.state.state != "created":
         return bool(inspection.state.state == "running")
     is_there = inspection.definition.host is not None and handed_over.read(job) is not None
-    return is_there or inspection.definition.approval is not None
+    return is_there or gate.is_held(inspection.definition)
 
 
 def lock(caller: Principal) -> int:

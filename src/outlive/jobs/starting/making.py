@@ -19,11 +19,13 @@ from outlive.jobs import acts, lookup
 from outlive.jobs import definition as definition_module
 from outlive.jobs.context import Context, Principal
 from outlive.jobs.control_client import received, refused
-from outlive.jobs.definition import Plan, masked_lines
+from outlive.jobs.definition import masked_lines
 from outlive.jobs.permission import boundary
 from outlive.jobs.pipelines import stages
-from outlive.launch import engines
-from outlive.store import approval, atomic_file
+from outlive.jobs.starting import gate
+from outlive.jobs.starting.plan import Plan
+from outlive.launch import configured, engines
+from outlive.store import atomic_file
 from outlive.store.job_dir import META, SCRIPT, STDIN_DATA, JobDir, Locks
 from outlive.store.new_job import NewJob
 from outlive.supervisor.request import Request
@@ -35,21 +37,13 @@ AGAIN = "Look at what stands there now, and run the command anew."
 _ANEW_S = 0.005  # between two looks at a start that a guardian makes again
 
 
-def require_allowed(ctx: Context, plan: Plan, *, ask: bool) -> None:
-    """Ask the policy, if there is one, about the commands of a job (permission/commands.require). Errors: denied."""
-    if ctx.config.has("policy"):
-        from outlive.jobs.permission import commands  # late: 6 ms of a start, and most people have no policy
-
-        commands.require(ctx, plan, ask=ask)
-
-
 def make(ctx: Context, plan: Plan, *, live: bool) -> NewJob:
     """Make the job's directory, complete and visible, with its locks held.
 
     Errors: denied, io_error; nothing is left then.
     """
-    require_allowed(ctx, plan, ask=live)
-    request = plan.definition.approval
+    gate.require(ctx, plan, hold=live)
+    held = gate.of(plan.definition)
     new: NewJob | None = None
     ctx.job_id = plan.definition.job_id  # an interrupted caller can say which job goes on
     try:
@@ -63,12 +57,12 @@ def make(ctx: Context, plan: Plan, *, live: bool) -> NewJob:
         fault_points.at("make_meta")
         if live:
             ctx.store.mark_live(plan.definition.job_id)
-        if not live or request is not None or plan.definition.host is not None:
+        if not live or held is not None or plan.definition.host is not None:
             new.dir.make_logs()
             new.dir.reserve()  # a supervisor does it for a job that it starts now
             new.dir.write_state(State(job_id=plan.definition.job_id, state="created", phase="created"))
-        if request is not None:
-            approval.record_asked(new.dir, request)
+        if held is not None:
+            held.note_held(new.dir, plan.definition)
         if ctx.inbox is not None:
             watched = bool(plan.definition.notification.every_watch)
             ctx.inbox.add(plan.definition.job_id, watched=watched)
@@ -157,7 +151,9 @@ def _request(ctx: Context, plan: Plan, *, created: bool, awaited: bool) -> Reque
         awaited=awaited,
         created=created,
         shell_path=_shell_path(ctx.caller, plan),
-        **ctx.config.for_request(ctx.env, own_programs.shell(definition.shell or ctx.caller.shell, ctx.env)),
+        **configured.for_request(
+            ctx.config, ctx.env, own_programs.shell(definition.shell or ctx.caller.shell, ctx.env)
+        ),
     )
 
 

@@ -20,10 +20,10 @@ from outlive.errors import OutliveError, from_os
 from outlive.jobs import acts, adoption, job_answer, lookup
 from outlive.jobs.context import Context
 from outlive.jobs.control_client import ControlClient
-from outlive.jobs.definition import Plan
-from outlive.jobs.starting import answer, making
+from outlive.jobs.starting import answer, gate, making
 from outlive.jobs.starting.answer import Asked
-from outlive.store import approval
+from outlive.jobs.starting.gate import Gate
+from outlive.jobs.starting.plan import Plan
 from outlive.store.inspection.inspect import Inspection
 from outlive.store.job_dir import JobDir
 from outlive.store.new_job import NewJob
@@ -91,8 +91,9 @@ class StartCall:
 
         If nothing could be run, the directory is deleted.
         """
-        if plan.definition.approval is not None:
-            return self._ask(ctx, plan, new)
+        held = gate.of(plan.definition)
+        if held is not None:
+            return self._ask(ctx, plan, held, new)
         sock: socket.socket | None = None
         assert new.locks is not None
         with closing(new):
@@ -117,16 +118,14 @@ class StartCall:
         with job_dir as job:
             return self.answer(ctx, job, sock, hint=plan.hint)
 
-    def _ask(self, ctx: Context, plan: Plan, new: NewJob) -> Started:
-        """Wait for the approval of a job that was just made, start it, and answer."""
+    def _ask(self, ctx: Context, plan: Plan, held: Gate, new: NewJob) -> Started:
+        """Wait until a job that was just made may start, start it, and answer."""
         with closing(new):
-            holder = approval.hold(new.dir)  # before the locks go: from here on it holds the job's environment
-        return self.start_approved(ctx, plan, holder)
+            holder = held.hold(new.dir)  # before the locks go: from here on it holds the job's environment
+        return self.start_held(ctx, plan, held, holder)
 
-    def start_approved(self, ctx: Context, plan: Plan, holder: int) -> Started:
-        """Wait for the approval of a job, start it, and answer. Closes `holder`."""
-        from outlive.jobs.permission import approval  # late: 6 ms of a start, and few jobs are asked about
-
+    def start_held(self, ctx: Context, plan: Plan, held: Gate, holder: int) -> Started:
+        """Wait until a job may start, start it, and answer. Closes `holder`."""
         if ctx.asks is not None and ctx.asks(plan.definition):
             self.until, self.deadline = None, time.monotonic()  # its answer waits for nothing
         try:
@@ -137,7 +136,7 @@ class StartCall:
                 os.close(holder)
             raise
         with waiting as job:
-            sock = approval.ask(ctx, plan, job, holder, self.deadline)
+            sock = held.wait(ctx, plan, job, holder, self.deadline)
             return self.answer(ctx, job, sock, hint=plan.hint)
 
     def answer(self, ctx: Context, job: JobDir, sock: socket.socket | None, *, hint: str | None = None) -> Started:

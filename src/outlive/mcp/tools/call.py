@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import cache, partial
 from typing import NamedTuple
@@ -22,8 +22,6 @@ from outlive.core.rights import Rights
 from outlive.errors import OutliveError, from_os, invalid
 from outlive.jobs import adoption, ending, lookup, notices
 from outlive.jobs.context import Context, Principal
-from outlive.jobs.permission import approval
-from outlive.jobs.permission.approval import Given
 from outlive.jobs.starting.answer import Asked
 from outlive.jobs.starting.start_and_wait import StartCall
 from outlive.mcp import threads
@@ -34,6 +32,7 @@ from outlive.mcp.tools.arguments import Reader, fold
 from outlive.mcp.tools.bounds import clamp, without_limit
 from outlive.mcp.tools.offer import EXEC, PROCESS, RUN, WAIT_ARGUMENTS, accepted, defaults_of, process_verbs, shell_of
 from outlive.store.inbox import UNDER_WAY, Inbox
+from outlive.store.job_dir import JobDir
 from outlive.store.root import Store
 from outlive.system.host_process import Host
 from outlive.verbs import envelope, meaning
@@ -48,7 +47,7 @@ class Around(NamedTuple):
     """What is around a call. `begun` is told the verb, its context and its arguments. `cancelled`: whether
     the client has taken it back. `start_soon` starts what goes on after it, `asks` asks the user of the
     client. `is_awaited` False: no request waits for this call, which may last, and which no client takes back. `handle`:
-    the caller can follow a job without the process tool."""
+    the caller can follow a job without the process tool. `goes_on`: what answers in place of the verb."""
 
     begun: Callable[[Verb, Context, dict[str, object]], None] = lambda verb, ctx, args: None
     cancelled: Callable[[], bool] = lambda: False
@@ -56,6 +55,7 @@ class Around(NamedTuple):
     asks: Callable[[Context, Definition], bool] | None = None
     is_awaited: bool = True
     handle: bool = False
+    goes_on: Callable[[], Awaitable[dict[str, object]]] | None = None
 
 
 class Tools:
@@ -237,24 +237,28 @@ class Calls:
         return envelope.full(verb.type, result, ctx, report=report)
 
     async def go_on(
-        self, tool: str, given: Mapping[str, object], caller: Caller, job_id: str, said: Given | None, by: str
+        self,
+        tool: str,
+        given: Mapping[str, object],
+        caller: Caller,
+        job_id: str,
+        first: Callable[[Context, JobDir, float | None], None],
     ) -> dict[str, object]:
-        """Return the full envelope of a call that made a job and asked the client's user about it. `said`: the user's
-        answer. Errors: OutliveError."""
+        """Return the full envelope of a call that made a job, and was answered with something else. `first(ctx, job,
+        deadline)` is done before it goes on to wait for the job. Errors: OutliveError."""
         verb, args = self.tools.read(tool, given)
         args, report = clamp(verb, args, partial(self._longest_ms, caller.program))
         who = self._principal(caller, await self._environment.get(), verb.right, shown_as(tool, verb))
         ctx = Context(who, verb.name, detail=self.tools.detail(given))
         call = StartCall.taken_from(args)
         with _worded(verb):
-            work = partial(_gone_on, ctx, call, job_id, said, by)
+            work = partial(_gone_on, ctx, call, job_id, first)
             result = await threads.run(work, cancelled=partial(notices.leave, ctx))
         return envelope.full(verb.type, result, report=report)
 
-    async def decide(self, caller: Caller, job_id: str, said: Given, by: str) -> None:
-        """Take the answer of the client's user about a job that waits for approval. Errors: OutliveError."""
-        ctx = Context(self._principal(caller, await self._environment.get(), EXEC_RIGHT, "an approval"), RUN)
-        await threads.run(partial(_decided, ctx, job_id, said, by))
+    async def context_to_start(self, caller: Caller, doing: str) -> Context:
+        """Return a context in which a job may be started, in the caller's name. Errors: denied, store_unsafe, io_error."""
+        return Context(self._principal(caller, await self._environment.get(), EXEC_RIGHT, doing), RUN)
 
     @property
     def _ends_cancelled(self) -> bool:
@@ -420,17 +424,12 @@ def _worded(verb: Verb, written: Mapping[str, str] | None = None) -> Iterator[No
         raise from_os(f"answering {verb.name}", error, on="store") from error
 
 
-def _decided(ctx: Context, job_id: str, said: Given, by: str) -> None:
-    """Take the answer of the client's user, and wait until an approved job has started. Errors: as `_gone_on`."""
+def _gone_on(
+    ctx: Context, call: StartCall, job_id: str, first: Callable[[Context, JobDir, float | None], None]
+) -> Started:
+    """Answer as the call that made the job. Errors: job_not_found, and those of `first`."""
     with lookup.open_by_id(ctx, job_id) as job:
-        approval.go_on(ctx, job, said, by, 0.0)
-
-
-def _gone_on(ctx: Context, call: StartCall, job_id: str, said: Given | None, by: str) -> Started:
-    """Take the answer of the client's user, if there is one, and answer as the call that made the job. Errors:
-    job_not_found, invalid_state for a job that was never asked about."""
-    with lookup.open_by_id(ctx, job_id) as job:
-        approval.go_on(ctx, job, said, by, call.deadline)
+        first(ctx, job, call.deadline)
         ctx.job_id = job.job_id
         if ctx.inbox is not None:
             ctx.inbox.set_call(job.job_id, UNDER_WAY)

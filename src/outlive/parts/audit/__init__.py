@@ -3,8 +3,10 @@ configuration)."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from outlive.errors import OutliveError
-from outlive.part import Act, Context, Part
+from outlive.part import Act, Config, Context, Part
 
 AUDIT = "audit"  # the section of the configuration
 
@@ -12,8 +14,17 @@ AUDIT = "audit"  # the section of the configuration
 class Audit(Part):
     name = "audit"
     verbs = {"audit": "outlive.parts.audit.verbs:AUDIT"}
+    settings = {AUDIT: "outlive.parts.audit.settings:KEYS"}
     after_waits = ("outlive.parts.audit.in_callers",)
     checks = {"audit": "outlive.parts.audit.check:audit"}
+
+    def for_supervisor(self, config: Config, env: Mapping[str, str]) -> dict[str, object] | None:
+        if not config.has(AUDIT):
+            return None
+        from outlive.parts.audit import settings
+
+        target = settings.target(config, env)
+        return None if target is None else target.to_dict()
 
     def about_to(self, act: Act) -> None:
         if act.ctx.config.has(AUDIT):

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 
+from outlive.parts.audit import settings
+from outlive.parts.audit.record import NAME, SYSLOG, old_files
 from outlive.parts.finding import Finding, Place, ok, warn
-from outlive.store.audit.record import NAME, SYSLOG, old_files
 
 
 def audit(place: Place) -> Finding:
-    target = None if place.config is None else place.config.audit(place.env)
+    target = None if place.config is None else settings.target(place.config, place.env)
     if target is None:
         return ok("off: it is not recorded who does what")
     required = "what cannot be recorded is not done" if target.required else "what cannot be recorded is done"

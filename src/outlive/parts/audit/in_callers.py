@@ -6,7 +6,7 @@ from outlive import limits
 from outlive.core.records import Definition
 from outlive.errors import OutliveError, from_os
 from outlive.part import Act, Context
-from outlive.store.audit import record
+from outlive.parts.audit import record, settings
 
 
 def note(act: Act) -> None:
@@ -15,7 +15,7 @@ def note(act: Act) -> None:
     Errors: io_error if it cannot be recorded and [audit] says `required`; else the answer warns.
     """
     ctx = act.ctx
-    target = ctx.config.audit(ctx.env)
+    target = settings.target(ctx.config, ctx.env)
     if target is None:
         return
     about = {
@@ -44,11 +44,9 @@ def _of_start(act: Act) -> dict[str, object]:
     definition, decided = act.definition, act.ctx.decision
     if definition is None:
         return {}
-    asked = definition.approval  # another process may have decided that a person is asked
     return {
         **_defined(definition, {**act.ctx.env, **act.overrides}),
-        "decision": decided.decision if decided is not None else "ask" if asked else None,
-        "rule": decided.rule if decided is not None else str(asked.rule) if asked else None,
+        **({} if decided is None else decided._asdict()),
     }
 
 
@@ -81,7 +79,7 @@ def _without(secrets: list[str], text: str, *, is_cut: bool = False) -> str:
 
 def note_unstarted(ctx: Context, job_id: str, error: OutliveError) -> None:
     """Record that a start failed before the command ran: no supervisor does."""
-    target = ctx.config.audit(ctx.env)
+    target = settings.target(ctx.config, ctx.env)
     if target is None:
         return
     reason = "denied" if error.code == "denied" else "launch"

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 
 from outlive.core.members import parse_json
-from outlive.store.audit.record import BEGINNING, END, NAME, old_files
+from outlive.parts.audit.record import BEGINNING, END, NAME, old_files
 from outlive.system.fds import Closing
 
 _BLOCK = 262_144

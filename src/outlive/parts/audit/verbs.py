@@ -10,9 +10,10 @@ from outlive.core.units import moment, timestamp
 from outlive.errors import OutliveError, argument, from_os, invalid
 from outlive.jobs import lookup
 from outlive.jobs.context import Context
+from outlive.parts.audit import settings
 from outlive.parts.audit.answers import Audit
 from outlive.parts.audit.reader import Reader
-from outlive.store.audit.record import END, FILE, SYSLOG
+from outlive.parts.audit.record import END, FILE, SYSLOG
 from outlive.store.inspection import inspect
 from outlive.verbs import canonical
 from outlive.verbs.spec import INT, STR, Arg, Verb
@@ -39,7 +40,7 @@ def audit(
     wanted = {name: value for name in _FILTERS if (value := filters.get(name)) is not None}
     if "verb" in wanted:
         wanted["verb"] = canonical(wanted["verb"]) or wanted["verb"]
-    to, directory = ctx.config.get("audit", "to"), state_directory(ctx.env)
+    told, directory = settings.of(ctx.config), state_directory(ctx.env)
     reader = Reader(directory)
     entries: list[dict[str, object]] = []
     more = False
@@ -53,13 +54,13 @@ def audit(
     except OSError as error:
         raise from_os(f"reading the audit record in {directory}", error) from error
     return Audit(
-        to=to,
+        to=told.to,
         path=reader.paths[0],
-        required=ctx.config.get("audit", "required"),
+        required=told.required,
         entries=entries,
         next_before=str(entries[-1]["id"]) if more else None,
         unreadable=reader.unreadable,
-        hint=_hint(to, entries, before),
+        hint=_hint(told.to, entries, before),
     )
 
 

@@ -6,7 +6,7 @@ import platform
 import sys
 
 from outlive import __version__
-from outlive.config import KEYS
+from outlive.config.checks import known
 from outlive.errors import OutliveError
 from outlive.parts.finding import Finding, Place, fail, ok, warn
 from outlive.sandbox import bubblewrap
@@ -25,7 +25,9 @@ def configuration(place: Place) -> Finding:
             str(error),
             (error and error.hint) or "Mend the file or the variable; until then every verb fails like this.",
         )
-    told = [f"{section}.{key}" for section in KEYS for key in KEYS[section] if place.config.is_set(section, key)]
+    told = [
+        f"{section}.{key}" for section, keys in known().items() for key in keys if place.config.is_set(section, key)
+    ]
     where = place.config.path or "no file; defaults"
     text = f"{where}{'; set: ' + ', '.join(told) if told else ''}"
     if place.config.ignored:

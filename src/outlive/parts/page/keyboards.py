@@ -21,10 +21,10 @@ from outlive.jobs.context import Context
 from outlive.jobs.control_client import ask
 from outlive.jobs.interaction import keyboard, stdin
 from outlive.jobs.interaction.keyboard import Keyboard
-from outlive.jobs.permission.person import person
 from outlive.mcp import threads
 from outlive.mcp.caller import Caller
 from outlive.mcp.tools.call import Calls
+from outlive.system.user import person
 
 Key = tuple[str, str, str]  # client, job, tab
 

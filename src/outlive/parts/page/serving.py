@@ -17,7 +17,6 @@ from starlette.requests import Request
 
 from outlive.cli import stdio
 from outlive.config import Config
-from outlive.jobs.permission.person import is_person_at
 from outlive.launch.fork_server_client import Launcher
 from outlive.mcp.caller import Caller
 from outlive.mcp.job_environment import JobEnvironment
@@ -30,6 +29,7 @@ from outlive.parts.http.connections import Server
 from outlive.parts.page.api import Api
 from outlive.parts.page.application import Page
 from outlive.parts.page.sessions import ASK_S, HOSTS, LinkKind, Sessions
+from outlive.parts.permission.approvals.person import is_person_at
 from outlive.store.root import Store
 from outlive.system import fds, ports, process
 

@@ -10,6 +10,7 @@ CHANNEL = "claude/channel"
 
 class Push(Part):
     name = "push"
+    needs = ("permission",)
     extension = "outlive.parts.push.extension:Push"
     empty_lists = {"resources/list": "resources"}
 

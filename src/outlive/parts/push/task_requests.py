@@ -12,10 +12,10 @@ from mcp.shared.inbound import MCP_NAME_HEADER, decode_header_value
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import TypeAdapter
 
-from outlive.answers.permission import is_pending
+from outlive.answers.job import is_pending
 from outlive.mcp.caller import Request, client_of
-from outlive.mcp.elicitation import can_ask
 from outlive.mcp.tools.arguments import fold
+from outlive.parts.permission.elicitation import can_ask
 from outlive.parts.push import TASKS
 
 _WAKES = frozenset({"claude-code"})  # clients that go on beside a task, and call their model at its end

@@ -28,11 +28,11 @@ from outlive.core.units import duration_ms, seconds_or, timestamp
 from outlive.errors import OutliveError
 from outlive.jobs import adoption, job_answer
 from outlive.jobs.context import Context
-from outlive.jobs.permission import pending
 from outlive.jobs.starting import answer as start_answer
-from outlive.mcp import elicitation
+from outlive.jobs.starting import gate
 from outlive.mcp.masks.secrets import Secrets
 from outlive.mcp.tools.text import answers
+from outlive.parts.permission import elicitation
 from outlive.render import ends
 from outlive.store.inspection.inspect import Inspection
 from outlive.store.job_dir import JobDir
@@ -115,7 +115,7 @@ def _status(inspection: Inspection) -> str:
 
 def is_unapproved(inspection: Inspection) -> bool:
     """Return whether the job has not started for want of an approval."""
-    return inspection.definition.approval is not None and inspection.state.state == "created"
+    return gate.is_held(inspection.definition) and inspection.state.state == "created"
 
 
 def questions(ctx: Context, inspection: Inspection, job: JobDir, output: Output) -> dict[str, object]:
@@ -148,8 +148,9 @@ def _of_prompt(inspection: Inspection, output: Output) -> dict[str, object]:
 
 def _message(inspection: Inspection, job: JobDir, status: str, last: str | None, *, waits: bool) -> str | None:
     """Return the status message: how the job ended, and its last line. "Completed" says nothing of success."""
-    if is_unapproved(inspection):
-        return pending.hint(job, inspection)
+    held = gate.of(inspection.definition)
+    if held is not None and is_unapproved(inspection):
+        return held.hint(job, inspection)
     if status == FAILED:
         return str(inspection.state.message)[:_MESSAGE_CHARS]
     if status in OVER:

@@ -34,7 +34,7 @@ from mcp.server.context import HandlerResult
 from mcp.server.subscriptions import SUBSCRIPTION_ID_META_KEY
 
 from outlive import limits
-from outlive.answers.permission import is_pending
+from outlive.answers.job import is_pending
 from outlive.core.ids import is_id
 from outlive.core.members import object_of, text_of
 from outlive.core.records import CONTROL, READ
@@ -42,10 +42,11 @@ from outlive.errors import OutliveError
 from outlive.jobs import adoption, ending, lookup, notices
 from outlive.jobs.context import Context
 from outlive.jobs.interaction import stdin
-from outlive.mcp import elicitation, threads
+from outlive.mcp import threads
 from outlive.mcp.caller import Request, client_of
-from outlive.mcp.elicitation import can_ask
 from outlive.mcp.extension import Front, Handler, Instead
+from outlive.parts.permission import elicitation
+from outlive.parts.permission.elicitation import can_ask
 from outlive.parts.push import follow
 from outlive.parts.push.subscriptions import Subscriptions
 from outlive.parts.push.task_requests import check, require, wakes
@@ -166,7 +167,8 @@ class Tasks:
         if said is None:
             return
         try:
-            await self._calls.decide(caller, task_id, said, elicitation.by(caller.owner))
+            ctx_to_start = await self._calls.context_to_start(caller, "an approval")
+            await threads.run(partial(elicitation.decided, ctx_to_start, task_id, said))
         except OutliveError as error:
             raise MCPError(types.INTERNAL_ERROR, error.message) from error
 

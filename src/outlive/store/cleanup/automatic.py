@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Callable
 from contextlib import suppress
 
 from outlive.core.bounds import Bounds
-from outlive.core.records import AuditTarget
 from outlive.core.units import seconds_of
 from outlive.errors import OutliveError
 from outlive.store.cleanup import delete, disk_use, when_to_collect
@@ -31,9 +31,9 @@ GC_PAUSE_S = 7 * 86_400.0
 _TARGET = 0.9
 
 
-def collect(store: Store, bounds: Bounds, audit: AuditTarget | None = None) -> int:
+def collect(store: Store, bounds: Bounds, noted: Callable[[str, str, str], None] | None = None) -> int:
     """Delete the jobs beyond the bounds; return how many. 0 also if it is not time yet, if another
-    process is at it, or if the root cannot be written. `audit`: where it is recorded."""
+    process is at it, or if the root cannot be written. `noted`: as of `Deletions`."""
     now = time.time()
     with suppress(OSError), Closing(when_to_collect.locked(store.fd)) as stamp:
         status = os.fstat(stamp)
@@ -43,7 +43,7 @@ def collect(store: Store, bounds: Bounds, audit: AuditTarget | None = None) -> i
         last = when_to_collect.last(status)
         if last is not None and now - last > GC_PAUSE_S:
             return 0
-        with Deletions(store, "automatic", audit) as deletions:
+        with Deletions(store, "automatic", noted) as deletions:
             return _sweep(store, bounds, now, deletions)
     return 0
 

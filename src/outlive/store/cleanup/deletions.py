@@ -11,16 +11,14 @@ from __future__ import annotations
 import json
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import Any
 
 from outlive.core.ids import is_id_part
 from outlive.core.members import parse_json
-from outlive.core.records import AuditTarget
 from outlive.core.units import timestamp
 from outlive.store import atomic_file
-from outlive.store.audit import record
 from outlive.store.root import Store
 from outlive.system import locks
 
@@ -32,12 +30,13 @@ _BYTE = 0  # of a full file: locked by the process that renames it
 
 class Deletions:
     """Writes down which jobs were deleted. `by`: gc, automatic, or the caller who removed them.
-    `audit`: where automatic gc records it besides. A context manager."""
+    `noted`: is called with the path of the root, the id and the
+    bound of each job, and notes it elsewhere. A context manager."""
 
-    def __init__(self, store: Store, by: str, audit: AuditTarget | None = None) -> None:
+    def __init__(self, store: Store, by: str, noted: Callable[[str, str, str], None] | None = None) -> None:
         self._store = store
         self._by = by
-        self._audit = audit
+        self._noted = noted
         self._fd = -1
         self._held = b""  # what did not fit on a full disk, where a deletion makes room
         self._appending = threading.Lock()
@@ -58,9 +57,8 @@ class Deletions:
         entry |= more
         with self._appending, suppress(OSError):  # full, or another kind of file in its place
             self._append(json.dumps(entry).encode() + b"\n")
-        if self._audit is not None:
-            with suppress(OSError):
-                record.append(self._audit, "gc", job_id=job_id, root=self._store.path, rule=f"[gc] {bound}")
+        if self._noted is not None:
+            self._noted(self._store.path, job_id, bound)
 
     def _append(self, line: bytes) -> None:
         """Append with one write(2), since several processes may be at it, and what is held with it."""

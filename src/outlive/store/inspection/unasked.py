@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from outlive import parts
 from outlive.core.records import Definition, Ending, State
 from outlive.core.units import timestamp
 from outlive.store.inspection import handed_over
@@ -26,7 +27,7 @@ def settled(job: JobDir, inspection: Inspection) -> Inspection:
         inspection.state.state != "created"
         or inspection.supervised  # its launcher lives
         or inspection.damage is not None
-        or inspection.definition.approval is not None
+        or parts.is_held(inspection.definition.kept)
         or not job.is_marked_live()
         or machine.is_other(inspection.definition.machine)  # its locks need not reach this machine
     ):

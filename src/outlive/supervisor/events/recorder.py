@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING, Any
 from outlive.core.records import Definition, State
 from outlive.sandbox import after
 from outlive.store import fault_report, history
-from outlive.store.audit import record
 from outlive.store.inspection import adoptions
 from outlive.store.job_dir import JobDir
 from outlive.supervisor.event_loop import EventLoop
-from outlive.supervisor.events import delivery, hits
+from outlive.supervisor.events import delivery, hits, noting
 from outlive.supervisor.events.sinks import Sinks
 from outlive.supervisor.request import Request
 from outlive.system import fault_points
@@ -46,7 +45,7 @@ class EventRecorder:
         self._on_event = on_event
         self._on_idle = on_idle
         self._history = history.History(job)
-        self._target = request.audit
+        self._notes = noting.of(request)
         self._watchers: list[Watcher] = []
         self._adopted = self._end_told = self._silent = False
         self.sinks = Sinks(job, loop, request, self._sink_done, self.tell)
@@ -146,19 +145,9 @@ class EventRecorder:
             self.tell(history.FINISHED, **history.outcome_of(state))
         fault_points.at("end_history")
 
-    def audit(self, state: State) -> None:
-        """Add the end to the audit record. If that fails, its readers find the outcome in the job."""
-        if self._target is None:
-            return
-        facts = {"state": state.state, "exit_code": state.exit_code, "signal": state.signal, "reason": state.reason}
-        facts |= {"finished_at": state.finished_at, "duration_ms": state.duration_ms}
-        if state.ending and state.reason == state.ending.cause:
-            facts["ended_by"] = state.ending.by
-        outcome = {name: value for name, value in facts.items() if value is not None}
-        try:
-            record.append(self._target, record.END, job_id=self._job.job_id, **outcome)
-        except OSError:
-            return
+    def note_end(self, state: State) -> None:
+        """Have parts note the end elsewhere."""
+        self._notes.ended(self._job.job_id, state)
 
     def silence(self) -> None:
         """Tell no sink of anything any more: the job is being removed."""

@@ -30,7 +30,7 @@ KILL = Verb(
         Arg("grace_ms", MS, "Time between TERM and KILL.", default=limits.KILL_GRACE_MS, minimum=0, metavar="DURATION",
             hidden="mcp"),
         Arg("wait_ms", MS, "How long to wait for the end (default: 1 s, for TERM also the grace).", minimum=0,
-            metavar="DURATION", mcp_help="wait for the end"),
+            metavar="DURATION", mcp_help="for its end"),
     ),
     right=CONTROL,
     result=Killed,
@@ -70,14 +70,15 @@ REMOVE = Verb(
 )
 GC = Verb(
     "gc",
-    "Delete jobs that ended long ago.",
+    f"Delete jobs that ended long ago (by default over {limits.GC_OLDER_THAN}).",
     "outlive.verbs.gc:gc",
     group="End and delete",
     long=True,
     args=(
-        Arg("older_than", STR, f"Delete jobs that ended longer ago than this, such as 7d or 24h (default "
-            f"{limits.GC_OLDER_THAN}).", metavar="DURATION", hidden="mcp"),
         Arg("dry_run", BOOL, "Show what would be deleted, and delete nothing.", default=False, hidden="mcp"),
+        Arg("older_than", STR, f"Delete jobs that ended longer ago than this, such as 7d or 24h; 0s: all that have ended "
+            f"(default {limits.GC_OLDER_THAN}).", metavar="DURATION",
+            mcp_help=f"ended longer ago (default {limits.GC_OLDER_THAN}; 0s: all)"),
         Arg("max_jobs", INT, "Keep at most this many finished jobs, the newest; 0: no limit.", minimum=0, hidden="mcp", metavar="N"),
         Arg("max_bytes", INT, "Keep jobs of at most this many bytes in all; the job that ended first goes first. 0: no limit.", minimum=0,
             hidden="mcp", metavar="SIZE"),

@@ -23,7 +23,7 @@ LIST = Verb(
         Arg("offset", INT, "Leave out this many of the first.", default=0, minimum=0, hidden="mcp", metavar="N"),
         BUDGET,
         Arg("tags", STRS, "Only jobs with this tag, or a tag below it: project.*; of several, jobs with all.", default=(),
-            cli="--tag", aliases=("tag",), metavar="TAG", mcp_help="with all of these; project.*: any below"),
+            cli="--tag", aliases=("tag",), metavar="TAG", mcp_help="with all; project.*: any below"),
         Arg("cwd", PATH, "Only jobs of this directory (CLI: the current one by default).", metavar="DIR", hidden="mcp"),
         Arg("owner", STR, "Only jobs of this client (MCP: those of the session by default).", hidden="mcp", metavar="NAME"),
         Arg("host", STR, "Only jobs on this host; local: on this machine.", section="hosts", metavar="NAME", mcp_help=""),

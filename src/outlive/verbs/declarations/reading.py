@@ -115,14 +115,14 @@ WAIT = Verb(
     waits=True,
     args=(
         Arg("job", STRS, "The job or jobs; without one, whichever of yours ends first (CLI: of this directory).", default=(), cli="JOB", mcp="job_id",
-            aliases=(*JOB.aliases, "job_ids", "jobs"), metavar="JOB", mcp_help="also a list, or none: the first of yours to end"),
+            aliases=(*JOB.aliases, "job_ids", "jobs"), metavar="JOB", mcp_help="also a list; none: the first of yours to end"),
         Arg("until", ITEMS, "What to wait for, any of: exit, output, input (a prompt), {regex, stream}, {fail_regex} "
             "(ends it early), {port, host, any}, {http: URL, status, any}, {file}, {idle_ms}. port and http hold for a listener of the job, "
             "with any: true for anybody's. CLI: Write regex=PATTERN, port=8080, 'port=8080 any' and so on.",
             default=("exit",), mcp_default=("exit", "input"), metavar="CONDITION",
             mcp_help=f"{CONDITIONS} (default exit, input)"),
         Arg("timeout_ms", MS, "Answer after this long in any case (CLI: without limit by default).", minimum=0,
-            mcp_default=30_000, metavar="DURATION", mcp_help="answer after so long (default 30000)"),
+            mcp_default=30_000, metavar="DURATION", mcp_help="at most (default 30000)"),
         Arg("mode", STR, "Of several jobs: any one, or all.", default="any", choices=("any", "all"),
             mcp_help="of several jobs (default any)"),
         Arg("since_seq", INT, "Where output and matches count from; without it a match counts from the job's start.",

@@ -36,8 +36,8 @@ SEND_KEYS = Verb(
     group="Write to a job",
     args=(
         JOB,
-        Arg("keys_", STRS, "Keys as in tmux: C-c, M-x, S-Tab, Enter, Up, F5; a character is itself.", default=(),
-            cli="KEY", mcp="keys", metavar="KEY", mcp_help="as in tmux: C-c, M-x, Enter, F5"),
+        Arg("keys_", STRS, "Keys by their names in tmux: C-c, M-x, S-Tab, Enter, Up, F5; a character is itself, other words are refused.", default=(),
+            cli="KEY", mcp="keys", metavar="KEY", mcp_help="tmux names: C-c, M-x, Enter, F5"),
         Arg("hex_", STRS, "Bytes in hex, such as 1b.", default=(), cli="--hex", mcp="hex", hidden="mcp", metavar="HEX"),
         Arg("literal", STR, "Text to type as it is, before the keys.", mcp="text", aliases=("literal", "data"),
             metavar="TEXT", mcp_help=TEXT_FIRST, typed=True),

@@ -190,18 +190,16 @@ def _log(answer: Members, process: bool) -> tuple[str, list[str]]:
         told.append(f"lines {first}-{last} of {total}{numbered}")
     if answer.get("matches") is not None:
         told.append(f"{counted(number_of(answer, 'matches'), 'line')} matched")
-    told += sentences.compared(answer)
     output = str(answer.get("output") or "")
     timed = times.in_front(output, answer.get("times"))
     told += [f"local times ({time.strftime('%Z')})"] if timed != output else []
     output = timed.rstrip("\r\n")
     nothing = [] if output else [_nothing_of(answer)]
-    return output, ["; ".join(told), *sentences.hint(answer), *sentences.gap(answer, process), *nothing]
+    lines = [*sentences.hint(answer), *sentences.compared(answer)]  # what was compared, before how much of it differs
+    return output, ["; ".join(told), *lines, *sentences.gap(answer, process), *nothing]
 
 
 def _nothing_of(answer: Members) -> str:
-    if answer.get("compared"):
-        return "(no line is new)"
     if answer.get("matches") is not None:
         return "(no line matches)"
     if answer.get("total_lines"):

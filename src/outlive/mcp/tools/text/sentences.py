@@ -6,7 +6,7 @@ import json
 
 from outlive.answers import advice, other_run
 from outlive.answers.ending import IN_WINDOW
-from outlive.answers.permission import is_pending
+from outlive.answers.job import is_pending
 from outlive.core.ids import short_id
 from outlive.core.members import Members, entries_of, number_of, object_of, text_of, texts_of
 from outlive.core.quoted import cut, in_json, one_line, visible
@@ -174,7 +174,7 @@ def compared(answer: Members) -> list[str]:
     if not run:
         return []
     kinds = f"{counted(number_of(run, 'new'), 'kind')} of lines new, {run['gone']:,} gone"
-    return [f"compared with job {short_id(text_of(run, 'job_id'))} ({other_run.how(run)}): {kinds}"]
+    return [f"Compared with job {short_id(text_of(run, 'job_id'))} ({other_run.how(run)}): {kinds}."]
 
 
 def masked(answer: Members) -> list[str]:

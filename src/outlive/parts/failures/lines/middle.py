@@ -10,6 +10,7 @@ from typing import NamedTuple
 from outlive.parts.failures.lines.chosen_lines import MOST_OF_A_KIND, RARE, Lines, best
 from outlive.parts.failures.lines.problem_matchers import Hit, Matchers
 from outlive.render.sources import Source
+from outlive.store.output.line_index import Lines as Log
 from outlive.system.waiting import checkpoint
 
 MOST_S = 1.0  # of processor time, in which 120 MB of log lines are searched
@@ -30,23 +31,40 @@ class Middle(NamedTuple):
 
 
 def searched(source: Source, start: int, stop: int, matchers: Matchers) -> Middle:
-    """Search [start, stop), whose ends are those of lines, for at most MOST_S. Errors: Cancelled."""
-    until = time.thread_time() + MOST_S
+    """Search [start, stop), whose ends are those of lines. Errors: Cancelled."""
     counts: Counter[int] = Counter()
     strong, weak = _Spans(_KEPT_BYTES[0]), _Spans(_KEPT_BYTES[1])
-    failures, searched_to = 0, stop
-    for at, text in _pieces(source, start, stop):
-        for number, hit, lines in _named(text, matchers):
-            kind = lines.exact_kind(number) if hit.located else lines.kinds[number]
-            counts[kind] += 1
-            failures += hit.strong
-            (strong if hit.strong else weak).add(kind, counts[kind], _around(lines, number, at, stop))
-        checkpoint()
-        if time.thread_time() >= until:
-            searched_to = at + len(text)
-            break
+    failures, search = 0, Search(source, start, stop, matchers)
+    for at, number, hit, lines in search.named():
+        kind = lines.exact_kind(number) if hit.located else lines.kinds[number]
+        counts[kind] += 1
+        failures += hit.strong
+        (strong if hit.strong else weak).add(kind, counts[kind], _around(lines, number, at, stop))
     rare = [span for kind, span in weak.kept if counts[kind] <= RARE]
-    return Middle(_joined([span for _, span in strong.kept] + rare), counts, failures, searched_to)
+    return Middle(_joined([span for _, span in strong.kept] + rare), counts, failures, search.reached)
+
+
+class Search:
+    """Finds the lines of [start, stop) that a matcher names, for at most MOST_S. `reached`: the position up to which
+    that was done."""
+
+    def __init__(self, source: Source | Log, start: int, stop: int, matchers: Matchers) -> None:
+        self._source, self._start, self._stop, self._matchers = source, start, stop, matchers
+        self.reached = start
+
+    def named(self) -> Iterator[tuple[int, int, Hit, Lines]]:
+        """Yield (position of a piece, number of a line in it, its hit, the lines of the piece), in order. Errors:
+        Cancelled."""
+        until = time.thread_time() + MOST_S
+        for at, text in _pieces(self._source, self._start, self._stop):
+            lines = Lines(text)
+            for number, hit in sorted(best(lines, self._matchers.hits(lines.seen)).items()):
+                yield at, number, hit, lines
+            self.reached = at + len(text)
+            checkpoint()
+            if time.thread_time() >= until:
+                return
+        self.reached = self._stop
 
 
 class _Spans:
@@ -63,7 +81,7 @@ class _Spans:
             self.kept.append((kind, span))
 
 
-def _pieces(source: Source, start: int, stop: int) -> Iterator[tuple[int, bytes]]:
+def _pieces(source: Source | Log, start: int, stop: int) -> Iterator[tuple[int, bytes]]:
     """Yield (position, whole lines), without those in the gap of a quota and those that are longer than a piece."""
     hole, within = source.hole, False  # whether `start` is within a line
     while start < stop:
@@ -80,13 +98,6 @@ def _pieces(source: Source, start: int, stop: int) -> Iterator[tuple[int, bytes]
         is_cut = start + len(text) < end or end - start == _CHUNK_BYTES
         within = is_cut and not last
         start += last if is_cut and last else len(text)
-
-
-def _named(text: bytes, matchers: Matchers) -> Iterator[tuple[int, Hit, Lines]]:
-    """Yield the lines that a matcher names, in order."""
-    lines = Lines(text)
-    for number, hit in sorted(best(lines, matchers.hits(lines.seen)).items()):
-        yield number, hit, lines
 
 
 def _around(lines: Lines, number: int, at: int, stop: int) -> tuple[int, int]:

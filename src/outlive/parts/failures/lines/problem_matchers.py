@@ -136,7 +136,7 @@ def built_in() -> tuple[Matcher, ...]:
     return tuple(_matcher(one) for each in MATCHERS.values() for one in each)
 
 
-def checked(value: Any, field: str) -> Matcher:
+def checked(value: Any, field: str, _number: int = 0) -> Matcher:
     """Return a matcher as callers write it. Errors: invalid_argument."""
     if not isinstance(value, dict) or not isinstance(value.get("pattern"), (list, dict)):
         raise invalid(field, "a problem matcher is {owner, severity, pattern: [{regexp, file, line, message}]}")

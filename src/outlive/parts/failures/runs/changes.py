@@ -14,9 +14,11 @@ from outlive.answers.other_run import OtherRun
 from outlive.answers.output import Excerpt
 from outlive.answers.reading import LogLines
 from outlive.core.ids import short_id
-from outlive.parts.failures.lines.chosen_lines import SAYS, Lines, best
+from outlive.core.units import size
+from outlive.parts.failures.lines.chosen_lines import RARE, SAYS, Lines, best
 from outlive.parts.failures.lines.looked import compiled, shortened
-from outlive.parts.failures.lines.problem_matchers import Matcher
+from outlive.parts.failures.lines.middle import Search
+from outlive.parts.failures.lines.problem_matchers import Matcher, Matchers
 from outlive.render.head_and_tail import cut_tail
 from outlive.render.plain_text import readable
 from outlive.store.output.line_index import Lines as Log
@@ -26,6 +28,7 @@ COMPARED_BYTES = 8 * 1024**2  # of each output, its end
 _COUNTED_BYTES = 512 * 1024  # of each output, its end
 _GONE_LINES = 5  # shown of those that are gone, in ...
 _GONE_SHARE = 4  # ... this part of the room
+_BEFORE, _AFTER = 4, 12  # lines around a failure before the end, whose kinds are known too
 _NAMED = 3  # failures that are gone are named if there are at most so many ...
 _NAME_CHARS = 60  # ... each with so much of its name
 # A test, in the words of test runners; a place
@@ -118,11 +121,54 @@ def _reported(output: Output, added: tuple[Matcher, ...]) -> _Reported:
 
 
 def _masked_kind(line: bytes) -> int:
+    """Return the kind of a line in which 0 stands for each digit."""
     return hash(_MASKED.sub(b"0", line))
 
 
+def _kind(lines: Lines, number: int) -> int:
+    return _masked_kind(lines.text(number).translate(_DIGITS))
+
+
+class _Line(NamedTuple):
+    """A line: where it begins and stops in the output, its kind, and whether a tool prints it for a failure alone."""
+
+    start: int
+    stop: int
+    kind: int
+    strong: bool
+
+
+class _BeforeEnd:
+    """The first line of each kind that a matcher names in [0, stop) of an output, in order, and how many of each kind
+    there are. `around`: the kinds of the lines that stand around them. `unsearched`: how many bytes of it were not looked
+    at, since a search lasts a second at most."""
+
+    def __init__(self, log: Log, stop: int, matchers: Matchers | None) -> None:
+        self.lines: list[_Line] = []
+        self.counts: Counter[int] = Counter()
+        self.around: set[int] = set()
+        self.unsearched = log.hole.kept(0, stop)
+        if matchers is None or not stop:
+            return
+        search = Search(log, 0, stop, matchers)
+        for at, number, hit, lines in search.named():
+            kind = lines.exact_kind(number) if hit.strong else _kind(lines, number)
+            self.counts[kind] += 1
+            if self.counts[kind] == 1:
+                near = range(max(0, number - _BEFORE), min(number + 1 + _AFTER, len(lines)))
+                self.around.update(_kind(lines, one) for one in near)
+                self.lines.append(_Line(at + lines.starts[number], at + lines.stops[number], kind, hit.strong))
+        self.unsearched = log.hole.kept(search.reached, stop)
+
+    def speaks(self, number: int) -> bool:
+        """Return whether a line would be chosen for an answer: of those that may mean a failure, a rare one."""
+        line = self.lines[number]
+        return line.strong or self.counts[line.kind] <= RARE
+
+
 class Printed:
-    """The end of an output that is compared, and the kinds of its lines."""
+    """What is compared of an output: the lines of its end, and before them those that report a failure. Numbers of
+    lines are places in that."""
 
     def __init__(self, log: Log, added: tuple[Matcher, ...]) -> None:
         start = max(0, log.hole.minus(log.end, COMPARED_BYTES))
@@ -131,34 +177,54 @@ class Printed:
         text = log.read(start, log.end)
         cut = cut_tail(text) if start > log.hole.stop else 0
         self.start, self.stop = start, log.end
-        self.first = log.before(start + cut)  # the number of its first line, from 0
+        self.first = log.before(start + cut)  # the number of the first line of the end, from 0
+        self._log = log
         self._text = text[cut:]
         self.lines = lines = Lines(self._text)
-        matchers = compiled(added)
+        self.matchers = matchers = compiled(added)
+        self.early = _BeforeEnd(log, start + cut, matchers)
+        self._early = len(self.early.lines)
         hits = {} if matchers is None else best(lines, matchers.hits(lines.seen, weak=False))
-        self.failures = hits.keys()
+        self.failures = {number for number, line in enumerate(self.early.lines) if line.strong}
+        self.failures |= {self._early + number for number in hits}
         texts = lines.seen.translate(_DIGITS).split(b"\n")
         kinds = {text: _masked_kind(text) for text in set(texts)}
-        self.kinds = [kinds[text] for text in texts]
+        self.kinds = [*(line.kind for line in self.early.lines), *(kinds[text] for text in texts)]
         for number in hits:
-            self.kinds[number] = lines.exact_kind(number)
+            self.kinds[self._early + number] = lines.exact_kind(number)
 
     def without(self, other: Printed) -> dict[int, int]:
         """Return the first line of each kind that the other did not print, with how many of it there are. Lines without
         a letter or a digit do not count."""
-        known, first = set(other.kinds), dict[int, int]()
-        counts = Counter(kind for kind in self.kinds if kind not in known)
-        for number in range(len(self.lines)):
+        known, first = {*other.kinds, *other.early.around}, dict[int, int]()
+        counts = Counter(kind for kind in self.kinds[self._early :] if kind not in known)
+        for number in range(self._early + len(self.lines)):
             kind = self.kinds[number]
-            if kind in counts and kind not in first and SAYS.search(self.lines.text(number)):
+            if kind not in known and kind not in first and self._speaks(number):
                 first[kind] = number
-        return {number: counts[kind] for kind, number in first.items()}
+        return {number: counts[kind] + self.early.counts[kind] for kind, number in first.items()}
+
+    def _speaks(self, number: int) -> bool:
+        if number < self._early:
+            return self.early.speaks(number)
+        return SAYS.search(self.lines.text(number - self._early)) is not None
+
+    def number(self, number: int) -> int:
+        """Return the number of a line in the output, from 0."""
+        if number < self._early:
+            return self._log.before(self.early.lines[number].start)
+        return self.first + number - self._early
 
     def row(self, number: int, count: int, *, raw: bool) -> str:
         """Return a line as `search` shows it, with how many there are of its kind."""
-        text = self._text[self.lines.starts[number] : self.lines.stops[number]].rstrip(b"\n").decode("utf-8", "replace")
+        if number < self._early:
+            line = self._log.read(self.early.lines[number].start, self.early.lines[number].stop)
+        else:
+            at = number - self._early
+            line = self._text[self.lines.starts[at] : self.lines.stops[at]]
+        text = line.rstrip(b"\n").decode("utf-8", "replace")
         text = text if raw else shortened(readable(text))
-        return f"{self.first + number + 1}:{text}" + (f" (× {count:,})" if count > 1 else "")
+        return f"{self.number(number) + 1}:{text}" + (f" (× {count:,})" if count > 1 else "")
 
 
 def lines(
@@ -172,21 +238,35 @@ def lines(
     room = max_bytes - sum(map(_size, below))
     shown = _fitting(now, new, room, len(new) if limit is None else limit, raw=raw)
     rows = [*shown.values(), *below]
-    hints = [] if new else ["It printed no kind of line that the other run did not print."]
+    hints = [_compared(now, before, any_new=bool(new))]
     if len(shown) < len(new):
         hints.append(f"{len(new) - len(shown):,} more kinds of lines are new: a larger max_bytes or limit shows them.")
-    if now.start or before.start:
-        hints.append(f"Compared are the last {COMPARED_BYTES >> 20} MiB of each output.")
     return LogLines(
         shown=Excerpt(
-            output="".join(f"{row}\n" for row in rows), since_seq=now.start, next_seq=now.stop, truncated=False
+            output="".join(f"{row}\n" for row in rows),
+            since_seq=0 if now.matchers else now.start,
+            next_seq=now.stop,
+            truncated=False,
         ),
-        first_line=now.first + min(shown) + 1 if shown else None,
-        last_line=now.first + max(shown) + 1 if shown else None,
+        first_line=now.number(min(shown)) + 1 if shown else None,
+        last_line=now.number(max(shown)) + 1 if shown else None,
         total_lines=log.total(),
         compared=run,
         hint=sentences(*hints),
     )
+
+
+def _compared(now: Printed, before: Printed, *, any_new: bool) -> str | None:
+    """Return what was compared, unless that was all, and that nothing of it is new."""
+    if not (now.start or before.start):
+        return None if any_new else "It printed no kind of line that the other run did not print."
+    what = f"In the last {COMPARED_BYTES >> 20} MiB of each output"
+    if now.matchers is not None:
+        what += " and the lines before them that report a failure"
+    unsearched = now.early.unsearched + before.early.unsearched
+    if now.matchers is not None and unsearched:
+        what += f" (but of {size(unsearched)}, which were not searched)"
+    return f"{what}: {'the kinds of lines shown are' if any_new else 'no kind of line is'} new."
 
 
 def _gone(before: Printed, gone: dict[int, int], job_id: str, room: int, *, raw: bool) -> list[str]:

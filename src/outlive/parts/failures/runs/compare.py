@@ -45,16 +45,15 @@ def lines(log: LogCall, text: str) -> LogLines:
             hint=_nothing(ctx, definition, text),
         )
     added = ctx.config.get("output", "problem_matcher") or ()
-    with run, Output(run) as output:
-        with closing(Lines(run, output, log.stream)) as lines:
-            before = output.steady(changes.Printed, lines, added)
+    with run, Output(run) as output, closing(Lines(run, output, log.stream)) as lines:
+        before = output.steady(changes.Printed, lines, added)
         compared = earlier_runs.described(run.job_id, run.read_state())
-    checkpoint()
-    with closing(Lines(log.output.job, log.output, log.stream)) as lines:  # as UTF-8, whatever the output is
-        now = log.output.steady(changes.Printed, lines, added)
         checkpoint()
-        how = {name: log.given[name] for name in ("limit", "max_bytes", "raw")}
-        shown = changes.lines(lines, now, before, compared, **how)
+        with closing(Lines(log.output.job, log.output, log.stream)) as own:  # as UTF-8, whatever the output is
+            now = log.output.steady(changes.Printed, own, added)
+            checkpoint()
+            how = {name: log.given[name] for name in ("limit", "max_bytes", "raw")}
+            shown = changes.lines(own, now, before, compared, **how)
     shown.hint = sentences(how_found, shown.hint)
     return shown
 

@@ -17,8 +17,9 @@ from outlive.config import Config
 from outlive.core.records import Definition, Sandbox
 from outlive.errors import OutliveError
 from outlive.jobs.context import Context, Principal
-from outlive.jobs.definition import Plan, working_directory
+from outlive.jobs.definition import working_directory
 from outlive.jobs.starting import making
+from outlive.jobs.starting.plan import Plan
 from outlive.launch.from_cli import Launcher
 from outlive.parts.hosts.far import orphans
 from outlive.sandbox import access, bubblewrap, gitconfig, modes

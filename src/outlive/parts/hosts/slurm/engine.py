@@ -19,6 +19,7 @@ import outlive
 from outlive.core.records import Definition, Ending, EngineState, Queue, State
 from outlive.core.units import seconds_or, timestamp
 from outlive.errors import OutliveError, argument, from_os, invalid
+from outlive.launch import configured
 from outlive.launch.engine import Caller, Engine, Finding, Host, Start
 from outlive.parts import resources
 from outlive.parts.hosts.slurm import checks, programs, snapshot, verdict
@@ -81,7 +82,7 @@ class SlurmEngine(Engine):
     def submit(self, caller: Caller, host: Host, job: JobDir, start: Start, locks: Locks) -> socket.socket | None:
         definition = start.definition
         python = host.settings.python or sys.executable
-        decided = caller.config.for_request(caller.env, definition.shell or caller.shell)
+        decided = configured.for_request(caller.config, caller.env, definition.shell or caller.shell)
         record = SlurmRecord(
             host=host.name,
             python=python,

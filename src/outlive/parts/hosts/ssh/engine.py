@@ -16,6 +16,8 @@ from typing import Any
 from outlive import limits
 from outlive.core.records import Definition, Notification
 from outlive.errors import OutliveError, argument, invalid
+from outlive.jobs.starting import gate
+from outlive.launch import configured
 from outlive.launch.engine import Caller, Engine, Finding, Host, Start
 from outlive.parts.hosts import findings
 from outlive.parts.hosts.findings import finding
@@ -200,7 +202,7 @@ ENGINE = SshEngine()
 def _there(definition: Definition) -> Definition:
     """Return the definition of the job there: the mirror watches and tells here."""
     return Definition.replace(
-        definition,
+        gate.anew(definition),
         host=None,
         machine=None,
         env_files=[],
@@ -209,7 +211,6 @@ def _there(definition: Definition) -> Definition:
         dedupe_key=None,
         scope=None,
         sandbox=None,  # that of its commands here; our end there makes its own
-        approval=None,
         restarted_from=None,
         systemd_scope=False,
     )
@@ -235,7 +236,9 @@ def _spawn(
         job_id=job.job_id,
         definition=definition,
         environment=environment,
-        **caller.config.for_request(caller.env, own_programs.shell(definition.shell or caller.shell, caller.env)),
+        **configured.for_request(
+            caller.config, caller.env, own_programs.shell(definition.shell or caller.shell, caller.env)
+        ),
     )
     asked = {"request": request.to_dict(), "start": start, "own_programs": own_programs.known().to_dict()}
     content = json.dumps(asked, ensure_ascii=True).encode()

@@ -387,7 +387,7 @@ class Mirror:
 
     def _tell_end(self) -> None:
         assert self._state is not None
-        self._recorder.audit(self._state)
+        self._recorder.note_end(self._state)
         self._recorder.sinks.finished(self._definition_now(), self._state)
         self._check_done()
 

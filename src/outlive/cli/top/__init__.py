@@ -1,1 +1,0 @@
-"""`outlive top`: all jobs on one screen, with keys."""

@@ -1,0 +1,125 @@
+"""What decides whether a job may start: the gate of a part, or none.
+
+It lets a job start, refuses it, or holds it back until somebody has answered. A job that is held back is `created`; its
+definition has a member of the part's own (`HELD` of the list of parts), and nothing of it runs before its gate starts it.
+"""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+from pkgutil import resolve_name
+
+from outlive import parts
+from outlive.config import Config
+from outlive.core.records import Definition, Notification
+from outlive.errors import OutliveError
+from outlive.jobs.context import Context, Principal
+from outlive.jobs.starting.plan import Plan
+from outlive.store.inspection.inspect import Inspection
+from outlive.store.job_dir import JobDir
+
+
+class Gate:
+    """What a part decides about jobs. All of it is asked in a caller."""
+
+    # --- where the configuration has the section that the part declares ---
+
+    def require(self, ctx: Context, plan: Plan, *, hold: bool) -> None:
+        """Decide about a job that is to be made, or to be started later than it was made; it writes into the plan what
+        holds the job back. Without `hold` it refuses alone. Errors: denied."""
+
+    def require_sinks(self, caller: Principal, definition: Definition, notification: Notification) -> None:
+        """Decide about what a job is to run for its notifications besides what its definition has. Errors: denied."""
+
+    # --- of a job that it holds back ---
+
+    def note_held(self, job: JobDir, definition: Definition) -> None:
+        """Write into the history that the job is held back. Its locks are held."""
+
+    def hold(self, job: JobDir) -> int:
+        """Return an open file whose life says that the process that made the job waits with it, and knows its environment.
+        Errors: OSError."""
+        return -1
+
+    def is_open(self, ctx: Context, job: JobDir, definition: Definition) -> bool:
+        """Return whether the job may be started now."""
+        return False
+
+    def refusal(self, job: JobDir) -> OutliveError:
+        """Return the error for a caller that starts a job that must not be."""
+        return OutliveError("denied", "the job is held back")
+
+    def wait(self, ctx: Context, plan: Plan, job: JobDir, holder: int, deadline: float | None) -> socket.socket | None:
+        """Wait until `deadline` (time.monotonic seconds) for an answer, and start the job if it may. Closes `holder`, or
+        goes on with it after the call. Return the socket on which its supervisor reports; None if the job was not started here."""
+        return None
+
+    def settle(self, ctx: Context, job: JobDir) -> Inspection:
+        """Do what the answer about a job asks for, if the process that had to is gone. Return what is true of the job then.
+        It is asked whenever such a job is looked at."""
+        raise NotImplementedError
+
+    def withdraw(self, ctx: Context, job: JobDir) -> Inspection:
+        """End a job that has not started, or return one that started at the same moment. Errors: invalid_state, io_error."""
+        raise NotImplementedError
+
+    def require_changeable(self, job: JobDir) -> None:
+        """Refuse a change of what somebody is asked about. Errors: invalid_state."""
+
+    def answer_here(self, ctx: Context, job: JobDir, inspection: Inspection, *, read_only: bool) -> Inspection:
+        """Show the person at this terminal what is asked about the job, and take an answer unless `read_only`. Return what is
+        true of the job then: the answer may be left for later. Errors: denied inside a job, invalid_state."""
+        return inspection
+
+    def shown(self, job: JobDir, definition: Definition) -> dict[str, object]:
+        """Return the member `approval` of answers."""
+        return {}
+
+    def hint(self, job: JobDir, inspection: Inspection) -> str | None:
+        """Return what to do about the job; None if there is nothing to do."""
+        return None
+
+
+def require(ctx: Context, plan: Plan, *, hold: bool) -> None:
+    """Ask each gate about a job (`Gate.require`). Errors: denied."""
+    for gate in _deciding(ctx.config):
+        gate.require(ctx, plan, hold=hold)
+
+
+def require_sinks(caller: Principal, definition: Definition, notification: Notification) -> None:
+    """Ask each gate about what a job is to run for its notifications (`Gate.require_sinks`). Errors: denied."""
+    for gate in _deciding(caller.config):
+        gate.require_sinks(caller, definition, notification)
+
+
+def of(definition: Definition) -> Gate | None:
+    """Return the gate that holds a job back, or held it back before it started; None if none does, or its part is not there."""
+    place = parts.gate_of(definition.kept)
+    return None if place is None else _loaded(place)
+
+
+def is_held(definition: Definition) -> bool:
+    """Return whether a job starts, or started, when a gate let it, which need not be there."""
+    return parts.is_held(definition.kept)
+
+
+def anew(definition: Definition) -> Definition:
+    """Return the definition of a job about which nothing is decided yet."""
+    return Definition.replace(definition, kept={**definition.kept, **dict.fromkeys(parts.HELD)})
+
+
+def decides(config: Config) -> bool:
+    """Return whether a gate decides about the jobs of callers with this configuration."""
+    return any(map(config.has, parts.gates()))
+
+
+def _deciding(config: Config) -> Iterator[Gate]:
+    for section, place in parts.gates().items():
+        if config.has(section):
+            yield _loaded(place)
+
+
+def _loaded(place: str) -> Gate:
+    gate: Gate = resolve_name(place)
+    return gate

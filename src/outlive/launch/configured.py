@@ -1,0 +1,20 @@
+"""What a supervisor, or the mirror of a job, knows of the configuration of a caller."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from outlive import parts
+from outlive.config import Config
+
+
+def for_request(config: Config, env: Mapping[str, str], shell: Sequence[str]) -> dict[str, Any]:
+    """Return values of a request (supervisor/request.py). `shell`: the words that run notification commands."""
+    given = {part.name: part.for_supervisor(config, env) for part in parts.every()}
+    return {
+        "sink_shell": list(shell),
+        "bounds": config.bounds(),
+        "own": config.own_paths(env),
+        "parts": {name: values for name, values in given.items() if values is not None},
+    }

@@ -1,0 +1,54 @@
+"""What is asked of a person before a job starts: the member `approval` of its definition."""
+
+from outlive.core.record import Record
+from outlive.core.records import Definition
+
+MEMBER = "approval"
+
+
+class Namespaces(Record):
+    """The namespaces of a process, as links in /proc/self/ns name them; "" where the link cannot be read."""
+
+    boot: str = ""
+    pid: str = ""
+    cgroup: str = ""
+
+
+class GivenInput(Record):
+    """The input that a job is to have, as a person is shown it."""
+
+    bytes: int = 0
+    sha256: str = ""
+    text: str | None = None  # None if it is too long
+
+
+class Approval(Record, omitted=("input", "file_env", "env_sha256", "files", "unheld")):
+    """What a person is asked before a job starts, and what of it is not in the definition."""
+
+    rule: str | None = None
+    reason: str | None = None
+    command: list[str] = []
+    key: str | None = None
+    asked_at: str = ""
+    expires_at: str = ""
+    asker: Namespaces | None = None  # of the process that asks
+    input: GivenInput | None = None
+    file_env: dict[str, str | None] | None = None  # variables of its files; null: the value is not shown
+    env_sha256: str | None = None
+    files: dict[str, list[int]] | None = None  # that the command runs: what a change of each changes
+    unheld: list[str] | None = None  # what else it runs, as sentences say
+
+
+def of(definition: Definition) -> Approval | None:
+    """Return what is asked about a job; None if nothing is. What cannot be read asks for something that nobody can answer any
+    more: it has expired."""
+    content = definition.kept.get(MEMBER)
+    if content is None:
+        return None
+    is_whole = isinstance(content, dict) and Approval.misfit(content) is None
+    return Approval.of(content) if is_whole else Approval()
+
+
+def with_request(definition: Definition, request: Approval) -> Definition:
+    """Return the definition of a job about which this is asked."""
+    return Definition.replace(definition, kept={**definition.kept, MEMBER: request.to_dict()})

@@ -1,0 +1,209 @@
+"""Ask the policy about every command that a call names: the job's, and those that are told of its
+end and its output.
+
+Imported only where a policy is configured.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Mapping
+from weakref import WeakSet
+
+from outlive import limits
+from outlive.config import state_directory
+from outlive.core.ids import sha256
+from outlive.core.quoted import cut
+from outlive.core.records import Definition, Notification
+from outlive.core.units import timestamp
+from outlive.errors import OutliveError
+from outlive.jobs import acts
+from outlive.jobs.context import Context, Decided, Principal
+from outlive.jobs.permission import boundary
+from outlive.jobs.starting.plan import Plan
+from outlive.parts.permission.approvals import asked, files
+from outlive.parts.permission.approvals.asked import Approval, GivenInput
+from outlive.parts.permission.approvals.facts import decides, digest
+from outlive.parts.permission.approvals.person import namespaces
+from outlive.parts.permission.policy import always, decide
+from outlive.parts.permission.policy.decide import Decision, Policy
+from outlive.parts.permission.policy.rules import ASK, DENY, Place
+from outlive.parts.permission.settings import policy_of
+from outlive.system import paths
+
+MOST_HELD = 100  # jobs for whose approval one server waits: each takes open files
+_SHOWN_CHARS = 200
+_PLAIN = "Plain words joined by && || ; or |, without expansions and redirections, are decided each by their own rules."
+_OTHER_WAY = "Do it another way, or tell the user: [policy] of outlive's configuration decides, not this call."
+
+
+# Of the jobs for whose approval this server waits: a plan lives as long as a thread waits with it
+_waited_for: WeakSet[Plan] = WeakSet()
+_asking = threading.Lock()
+
+
+def strictest_of(caller: Principal, policy: Policy, definition: Definition, overrides: Mapping[str, str]) -> Decision:
+    """Return the strictest decision about the commands of a job. `overrides`: the variables that its call sets."""
+    place = _place(caller, definition, overrides)
+    whole = definition.script is None
+    decisions = decide.decided(policy, definition.command, definition.shell, place, whole=whole)
+    decisions += _of_sinks(caller, policy, definition, sink_commands(definition.notification))
+    return decide.strictest(decisions)
+
+
+def require(ctx: Context, plan: Plan, *, ask: bool) -> None:
+    """Raise denied if the policy denies a command of the job. With `ask`, a job that a person is to
+    be asked about gets the member `approval` of its definition."""
+    try:
+        policy = policy_of(ctx.config)
+        assert policy is not None
+        if ask:
+            plan.definition = _bound(ctx.caller, plan.definition)
+        decision = strictest_of(ctx.caller, policy, plan.definition, plan.overrides)
+        ctx.decision = Decided(decision.decision, decision.rule)
+        _unless_denied(policy, [decision])
+    except OutliveError:
+        acts.about_to_start(ctx, "denied", plan)
+        raise
+    if not ask or decision.decision != ASK:
+        return
+    directory = state_directory(os.environ)
+    key = always.key_of(directory, plan.definition, plan.overrides, plan.stdin_data)
+    if not always.has(directory, key):
+        _take_room(plan)
+        request = _asked(decision, key, policy.ask_timeout_ms, plan, _files(ctx.caller, plan))
+        acts.about_to_start(ctx, "ask", plan)
+        plan.definition = asked.with_request(plan.definition, request)
+
+
+def _bound(caller: Principal, definition: Definition) -> Definition:
+    """Return the definition of a job that starts in exactly the directory that its `cwd` leads to now. Errors: denied."""
+    if boundary.is_apart(caller, definition):
+        return Definition.replace(definition, cwd_id=None)
+    cwd = os.path.realpath(definition.cwd)
+    try:
+        return Definition.replace(definition, cwd=cwd, cwd_id=paths.identity(cwd))
+    except OSError as error:
+        raise OutliveError("denied", f"{paths.moved(cwd, error)}; nothing was run", retryable=True) from error
+
+
+def _asked(decision: Decision, key: str | None, timeout_ms: int, plan: Plan, noted: files.Noted) -> Approval:
+    """Return what is asked, until when, and what a person is shown of the job that its definition
+    does not hold: its input, and the variables of its files."""
+    now, definition = time.time(), plan.definition
+    called = {*definition.env, *definition.masked_env}
+    of_files = {
+        name: value if decides(name) and name not in definition.mask else None
+        for name, value in plan.overrides.items()
+        if name not in called
+    }
+    given, data = None, plan.stdin_data
+    if data is not None:
+        text = data.decode("utf-8", "surrogateescape") if len(data) <= limits.FORM_CHARS else None
+        given = GivenInput(bytes=len(data), sha256=sha256(data), text=text)
+    # With masked values only the process that asks can start it
+    is_checked = definition.env_files and not definition.masked_env
+    return Approval(
+        rule=decision.rule,
+        reason=decision.reason,
+        command=decision.command,
+        key=key,
+        asked_at=timestamp(now),
+        expires_at=timestamp(now + timeout_ms / 1000),
+        asker=namespaces(),
+        input=given,
+        file_env=of_files if definition.env_files else None,
+        env_sha256=digest(plan.overrides) if is_checked else None,
+        files=noted.stamps or None,
+        unheld=noted.unheld or None,
+    )
+
+
+def _files(caller: Principal, plan: Plan) -> files.Noted:
+    """Return the files that the command of a job runs; none if it runs where they cannot be seen."""
+    definition = plan.definition
+    if definition.cwd_id is None:
+        return files.Noted({}, [f"files are not seen on {definition.host}"])
+    command = definition.command if plan.script is None else [os.fsdecode(plan.script)]
+    called = {name: value for name, value in plan.overrides.items() if name not in definition.mask}
+    return files.noted(command, definition.shell or (), definition.cwd, {**caller.env, **called}, called)
+
+
+def _take_room(plan: Plan) -> None:
+    """Raise denied if this server waits for as many answers as it can."""
+    with _asking:
+        if len(_waited_for) < MOST_HELD:
+            _waited_for.add(plan)
+            return
+    raise OutliveError(
+        "denied",
+        f"{MOST_HELD} jobs of this server wait for the user's approval already",
+        retryable=True,
+        hint="Wait until the user has answered some of them, or withdraw them with kill.",
+    )
+
+
+def check_sinks(caller: Principal, definition: Definition, notification: Notification) -> None:
+    """Raise denied unless every command that `notification` adds to a job's is allowed."""
+    policy = policy_of(caller.config)
+    assert policy is not None
+    before = sink_commands(definition.notification)
+    added = [command for command in sink_commands(notification) if command not in before]
+    decisions = _of_sinks(caller, policy, definition, added)
+    if decisions and _unless_denied(policy, decisions).decision == ASK:
+        raise denied(
+            decide.strictest(decisions),
+            "the user would have to be asked about",
+            "Name the command when the job is started: then the user is asked.",
+        )
+
+
+def sink_commands(notification: Notification) -> list[str]:
+    """Return the shell commands that are told of a job's end and of hits in its output."""
+    named = [notification.notify_command, *(watch.command for watch in notification.every_watch)]
+    return list(dict.fromkeys(command for command in named if command))
+
+
+def _place(caller: Principal, definition: Definition, overrides: Mapping[str, str]) -> Place:
+    """Return where the commands of a job run. `overrides`: the variables that its call sets."""
+    sandbox = definition.sandbox
+    return Place(
+        os.path.realpath(definition.cwd) if definition.cwd_id is None else definition.cwd,
+        path=overrides.get("PATH") or caller.env.get("PATH") or os.defpath,
+        sandbox=sandbox.mode if sandbox else "off",
+        git=sandbox.git if sandbox else "write",
+        variables=[*overrides],
+    )
+
+
+def _of_sinks(caller: Principal, policy: Policy, definition: Definition, commands: list[str]) -> list[Decision]:
+    place = _place(caller, definition, {})
+    shell = list(definition.shell or caller.shell)
+    return [one for command in commands for one in decide.decided(policy, [command], shell, place)]
+
+
+def _unless_denied(policy: Policy, decisions: list[Decision]) -> Decision:
+    strictest = decide.strictest(decisions)
+    if strictest.decision == DENY:
+        raise denied(strictest, "the policy denies")
+    if strictest.decision == ASK and not policy.ask_timeout_ms:
+        raise denied(strictest, "asking is off (ask_timeout = 0), and the policy asks the user about")
+    return strictest
+
+
+def denied(decision: Decision, says: str, hint: str | None = None) -> OutliveError:
+    """Return the error that names the command, the rule and its reason. `says` stands before the
+    command."""
+    why = f": {decision.reason}" if decision.reason else ""
+    return OutliveError(
+        "denied",
+        f"{says} `{shown(decision.command)}` ({decision.rule}){why}; nothing was run",
+        hint=hint or (f"{_PLAIN} {_OTHER_WAY}" if decision.unread else _OTHER_WAY),
+        details={"rule": decision.rule, "reason": decision.reason, "command": decision.command},
+    )
+
+
+def shown(command: list[str]) -> str:
+    return cut(" ".join(command), _SHOWN_CHARS)

@@ -1,0 +1,73 @@
+"""The gate of permission: rules decide, and a person is asked where they say so."""
+
+from __future__ import annotations
+
+import socket
+
+from outlive.core.ids import short_id
+from outlive.core.records import Definition, Notification
+from outlive.errors import OutliveError
+from outlive.jobs.context import Context, Decided, Principal
+from outlive.jobs.starting import gate
+from outlive.jobs.starting.plan import Plan
+from outlive.parts.permission import commands
+from outlive.parts.permission.approvals import asked, asking, facts, pending, written
+from outlive.parts.permission.policy.rules import ASK
+from outlive.store.inspection.inspect import Inspection
+from outlive.store.job_dir import JobDir
+
+
+class Gate(gate.Gate):
+    def require(self, ctx: Context, plan: Plan, *, hold: bool) -> None:
+        commands.require(ctx, plan, ask=hold)
+
+    def require_sinks(self, caller: Principal, definition: Definition, notification: Notification) -> None:
+        commands.check_sinks(caller, definition, notification)
+
+    def note_held(self, job: JobDir, definition: Definition) -> None:
+        about = asked.of(definition)
+        assert about is not None
+        written.record_asked(job, about)
+
+    def hold(self, job: JobDir) -> int:
+        return written.hold(job)
+
+    def is_open(self, ctx: Context, job: JobDir, definition: Definition) -> bool:
+        about = asked.of(definition)
+        assert about is not None
+        ctx.decision = Decided(ASK, about.rule)  # another process may have decided
+        return written.is_approved(job)
+
+    def refusal(self, job: JobDir) -> OutliveError:
+        name = short_id(job.job_id)
+        return OutliveError(
+            "denied",
+            f"job {name} waits for the user's approval; only a person can start it",
+            hint=f"The user types `outlive approve {name}` in a terminal. wait answers when it has ended or was denied.",
+        )
+
+    def wait(self, ctx: Context, plan: Plan, job: JobDir, holder: int, deadline: float | None) -> socket.socket | None:
+        return asking.ask(ctx, plan, job, holder, deadline)
+
+    def settle(self, ctx: Context, job: JobDir) -> Inspection:
+        return pending.settle(ctx, job)
+
+    def withdraw(self, ctx: Context, job: JobDir) -> Inspection:
+        return asking.withdraw(ctx, job)
+
+    def require_changeable(self, job: JobDir) -> None:
+        pending.require_answered(job)
+
+    def answer_here(self, ctx: Context, job: JobDir, inspection: Inspection, *, read_only: bool) -> Inspection:
+        from outlive.parts.permission.at_terminal import ask  # late: 20 ms, for a person
+
+        return ask.about(ctx, job, read_only=read_only) if ask.is_pending(job, inspection) else inspection
+
+    def shown(self, job: JobDir, definition: Definition) -> dict[str, object]:
+        return facts.of_approval(job, definition)
+
+    def hint(self, job: JobDir, inspection: Inspection) -> str | None:
+        return pending.hint(job, inspection)
+
+
+GATE = Gate()

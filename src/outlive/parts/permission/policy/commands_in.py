@@ -1,0 +1,106 @@
+"""Split a shell string into the commands that a shell would run, or say why that cannot be known.
+
+Nothing is guessed. What is split are plain words and simple quotes, joined by `&&`, `||`, `;`, `|`
+and newlines. Anything else (an expansion, a redirection to a path, a keyword, a leading assignment)
+leaves the whole string unread. A program that runs other commands, such as `sudo`, is unread too.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import NamedTuple
+
+from outlive import limits
+from outlive.core.shell import form, reader
+from outlive.parts.permission.policy import runners, system_shells
+from outlive.parts.permission.policy.harmless import use_of
+
+# How a shell is called to run a string
+_STRING_FLAGS = frozenset({"-c", "-l", "-lc", "-cl"})
+# They change what the words of a later command mean, or run their arguments as a command
+CHANGING = frozenset(
+    ". source eval exec builtin command alias unalias export declare typeset readonly local set unset setopt unsetopt "
+    "shopt enable disable hash trap let read mapfile readarray getopts complete compgen compopt compctl compadd "
+    "compset bind fc wait emulate autoload functions unfunction noglob nocorrect float integer nameref print vared zmodload "
+    "zpty zle zstyle ztcp zcompile sched private zformat zparseopts zregexparse getln bindkey compcall comparguments compdescribe "
+    "compfiles compgroups compquote comptags comptry compvalues history r zselect zsocket zsystem zstat strftime syserror sysread "
+    "syswrite sysopen sysseek pcre_compile pcre_match ztie zuntie zcurses zgdbmpath zprof clone cap getcap setcap zf_ln -".split()
+)
+# Bash evaluates the name of a variable that stands behind these: `test -v 'a[$(id)]'` runs id
+_EVALUATING = {"printf": ("-",), "test": ("-v", "-R"), "[": ("-v", "-R"), "jobs": ("-",)}  # `jobs -x` runs what follows
+# zsh, ksh and mksh take numbers for expressions: `[ 'a[$(id)]' -eq 1 ]` runs id
+_COUNTING = frozenset(
+    "printf test [ exit return shift break continue ulimit kill cd pushd popd suspend umask sleep".split()
+)
+_MOVING = frozenset({"cd", "chdir", "pushd", "popd"})
+_TOO_LONG = f"it is longer than {limits.MAX_COMMAND_BYTES:,} bytes"
+
+
+class Command(NamedTuple):
+    """One command: its words, and what is not known of it.
+
+    `globs` are the places of words that stand for names of files. `unread` says why it is not known
+    what the command runs; None if that is known. `moved`: an earlier command changed the directory.
+    `profiled`: its shell runs files first that may change PATH.
+    """
+
+    argv: list[str]
+    globs: frozenset[int] = frozenset()
+    unread: str | None = None
+    moved: bool = False
+    profiled: bool = False
+
+
+def commands(words: list[str], shell: list[str] | None, path: str = os.defpath, *, whole: bool = True) -> list[Command]:
+    """Return the commands of a job: of `words` as they stand, or of the one string in it that
+    `shell` runs. `path`: the PATH that finds the shell. Without `whole` the string is the beginning
+    of one that is too long to be split."""
+    if shell is None:
+        return [Command(words, unread=runners.runs_another(words))]
+    text = words[0]
+    if not form.is_shell(shell[0]) or not shell[1:] or not _STRING_FLAGS.issuperset(shell[1:]):
+        return [Command([text], unread=f"the shell `{' '.join(shell)}` reads it")]
+    found, why = _split(text)
+    if not system_shells.is_of_the_system(shell[0], path):  # it may do more than a shell would
+        foreign = f"`{shell[0]}` is no shell of the system"
+        return [Command([*shell, text], unread=foreign), *(one._replace(unread=foreign) for one in found)]
+    why = why if whole else _TOO_LONG
+    profiled = any("l" in flag for flag in shell[1:]) or os.path.basename(shell[0]).startswith("zsh")  # .zshenv
+    return [Command([text], unread=why)] if why else [one._replace(profiled=profiled) for one in found]
+
+
+def _split(text: str) -> tuple[list[Command], str | None]:
+    """Return the commands of a shell string; if they are not known for certain none, and why."""
+    if len(text) > limits.MAX_COMMAND_BYTES:
+        return [], _TOO_LONG
+    if text[:1] in ("-", "+"):
+        return [], "the shell takes it for an option"
+    script = reader.read(text)
+    why = script.unsure or next(filter(None, map(_why_other, script.commands)), None)
+    if why or not script.commands:
+        return [], why or "it is empty"
+    found, moved = [], False
+    for one in script.commands:
+        found.append(Command(one.words, frozenset(one.globs), runners.runs_another(one.words), moved))
+        moved = moved or one.name in _MOVING
+    return found, None
+
+
+def _why_other(command: form.Command) -> str | None:
+    """Return why a command may be another than its words say; None if it is not."""
+    word, *rest = command.words
+    name = os.path.basename(word)
+    if 0 in command.globs:
+        return f"`{word}` stands for a name of a file"
+    if "=" in word:
+        return f"`{word}` sets a variable"
+    if name in CHANGING or word.startswith("%"):  # `%1` is `fg %1`
+        return f"`{word}` changes what the words after it mean"
+    if not word:
+        return "a command has no name"
+    if any(flag.startswith(_EVALUATING.get(word, ())) for flag in rest):
+        return f"`{word}` evaluates the name of a variable"
+    is_known = name not in _COUNTING and (name in runners.READERS or use_of(runners.plain(name)) is not None)
+    if not is_known and any("[" in one and ("$" in one or "`" in one) for one in rest):
+        return f"`{word}` evaluates an expression"
+    return None

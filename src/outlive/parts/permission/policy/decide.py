@@ -1,0 +1,87 @@
+"""Decide about commands: the strictest rule that matches wins."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from outlive.parts.permission.policy import commands_in, runners
+from outlive.parts.permission.policy.rules import ALLOW, ASK, DECISIONS, Place, Rule, is_looked_up_later, is_safe
+
+DEFAULT = "default"
+_UNKNOWN = "it is not known what it runs"
+_CHANGED = "a job can change before the program is started, so no rule allows it by its program"
+_LOOKED_UP_LATER = (
+    "its shell runs a profile first, which may change PATH, so no rule allows it by its program: write its path, or take a "
+    'shell without a profile ([shell] unix = ["sh", "-c"])'
+)
+_NOT_BY_DEFAULT = 'a rule with unknown = true decides such commands, default = "allow" does not'
+
+
+class Policy(NamedTuple):
+    """`[policy]` of the configuration. `default` decides what no rule does; `ask_timeout_ms` is how
+    long an approval may take, 0: it is denied at once."""
+
+    default: str
+    ask_timeout_ms: int
+    rules: Sequence[Rule]
+
+
+class Decision(NamedTuple):
+    """What was decided about a command, by which rule, and why."""
+
+    command: list[str]
+    unread: str | None
+    decision: str
+    rule: str
+    reason: str | None
+
+    def to_dict(self) -> dict[str, Any]:
+        answer = {"command": self.command, "decision": self.decision, "rule": self.rule, "reason": self.reason}
+        return answer | ({"unknown": self.unread} if self.unread else {})
+
+
+def decided(
+    policy: Policy, words: list[str], shell: list[str] | None, place: Place, *, whole: bool = True
+) -> list[Decision]:
+    """Return the decision about each command of a job: of `words`, or of the string in it that
+    `shell` runs. Without `whole` the string is the beginning of a longer one."""
+    return [_of(policy, command, place) for command in commands_in.commands(words, shell, place.path, whole=whole)]
+
+
+def strictest(decisions: Sequence[Decision]) -> Decision:
+    """Return the strictest of several decisions; of equal ones the first."""
+    return max(decisions, key=lambda one: DECISIONS.index(one.decision))
+
+
+def _of(policy: Policy, command: commands_in.Command, place: Place) -> Decision:
+    def by(decision: str, rule: str, reason: str | None) -> Decision:
+        return Decision(command.argv, command.unread, decision, rule, reason)
+
+    matching = [rule for rule in policy.rules if rule.matches(command, place)]
+    if matching:
+        rule = max(matching, key=lambda one: DECISIONS.index(one.decision))
+        return by(rule.decision, rule.name, rule.reason)
+    unsafe = next((name for name in place.variables if not is_safe(name)), None)
+    # It might run what a rule asks about or denies
+    restricts = policy.default == ALLOW and any(rule.decision != ALLOW for rule in policy.rules)
+    link = next(filter(None, (rule.link_before(command, place) for rule in policy.rules)), None)
+    if link is not None:
+        return by(ASK if restricts else policy.default, DEFAULT, f"{_UNKNOWN}: {link} is a link, which {_CHANGED}")
+    if is_looked_up_later(command) and any(
+        rule.matches(command._replace(profiled=False), place) for rule in policy.rules
+    ):
+        return by(policy.default, DEFAULT, _LOOKED_UP_LATER)
+    named = (
+        next(filter(None, (runners.named(command.argv, rule.barred) for rule in policy.rules)), None)
+        if restricts
+        else None
+    )
+    if command.unread is None and named and not unsafe:
+        return by(
+            ASK, DEFAULT, f"{_UNKNOWN}: `{command.argv[0]}` may run `{named}`, which its words name; {_NOT_BY_DEFAULT}"
+        )
+    if command.unread is None and not (unsafe and restricts):
+        return by(policy.default, DEFAULT, None)
+    reason = f"{_UNKNOWN}: {command.unread or f'the call sets {unsafe}'}"
+    return by(ASK, DEFAULT, f"{reason}; {_NOT_BY_DEFAULT}") if restricts else by(policy.default, DEFAULT, reason)

@@ -1,0 +1,297 @@
+"""Which commands may run another program, that stands in their arguments, their input or a file.
+
+Three kinds: programs that always do, programs of harmless.py with any word that is not known to run
+nothing, and all others, which are taken to do what they are called for, unless their words hold what a
+rule is about. The list is never complete:
+an allowed program can start any other. What may run another is unknown to the rules, so no `allow`
+rule for another program decides it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from outlive.core.quoted import cut
+from outlive.parts.permission.policy import scripts
+from outlive.parts.permission.policy.harmless import Use, use_of
+
+_ALWAYS = frozenset(
+    # Environment, rights, limits, scheduling
+    "env sudo sudoedit doas pkexec su su-exec gosu runuser setpriv sg newgrp login nohup timeout nice ionice chrt taskset "
+    "stdbuf unbuffer setsid prlimit choom numactl schedtool cpulimit softlimit chpst setuidgid envuidgid envdir capsh runcon "
+    "aa-exec cgexec setarch linux32 linux64 uname26 i386 i486 i586 i686 x86_64 amd64 arm armv7l armv8l aarch64 ppc ppc32 ppc64 "
+    "ppc64le s390 s390x mips mips32 mips64 riscv32 riscv64 sparc sparc32 sparc64 loongarch64 alpha ia64 parisc "
+    # Namespaces, containers, supervisors
+    "unshare nsenter chroot fakeroot fakechroot proot bwrap firejail systemd-run systemd-nspawn systemd-inhibit systemd-cat "
+    "dbus-run-session dbus-launch ssh-agent start-stop-daemon daemon daemonize tini dumb-init catatonit execlineb run-parts "
+    "at batch sem crontab lxc incus machinectl toolbox distrobox vagrant busctl dbus-send gdbus "
+    "run0 schroot arch-chroot pseudo nsjail minijail0 isolate singularity apptainer ch-run enroot runc crun ctr lxc-attach lxc-execute "
+    "flatpak-spawn host-spawn pm2 forever honcho foreman overmind hivemind mpirun mpiexec orterun srun sbatch salloc qsub bsub torchrun "
+    # Terminals and remote machines
+    "script expect autoexpect tmux screen dtach abduco openvt rlwrap xterm uxterm lxterm x-terminal-emulator xvfb-run xinit "
+    "startx ssh slogin rsh rexec autossh sshpass mosh socat ncat proxychains proxychains4 torsocks torify tsocks trickle "
+    "sftp ftp lftp sshfs ssh-copy-id ansible openvpn telnet "
+    "kitty alacritty konsole gnome-terminal wezterm foot urxvt rxvt zellij byobu tmate asciinema ttyrec ttyd gotty i3-msg swaymsg "
+    "hyprctl xdotool pssh pdsh dsh clush sshuttle unison rdiff-backup rclone restic borg salt salt-call salt-ssh puppet ansible-console "
+    "dhclient dhcpcd udhcpc pppd wpa_cli dnsmasq apache2 httpd apachectl uwsgi exim exim4 sendmail procmail fetchmail msmtp pass "
+    # Debuggers and measurements
+    "strace ltrace gdb gdbserver lldb valgrind rr uftrace heaptrack hyperfine perf time catchsegv faketime eatmydata "
+    "bpftrace coredumpctl py-spy memray austin nsys ncu vtune rocprof kcov bear scan-build intercept-build checkinstall compiledb "
+    # Many times, or on changes
+    "xargs parallel env_parallel gxargs genv gtimeout gnice gnohup gstdbuf gchroot niceload rush xe watch watchexec entr nodemon chronic ifne mispipe lckdo flock fzf "
+    # Runners of packages, and caches in front of compilers
+    "npx pnpx bunx uvx direnv dotenv mise rtx aws-vault doppler ccache sccache distcc icecc libtool nix-shell bmake rpmbuild "
+    "fnm volta devbox devenv op chamber envchain sops dotenvx env-cmd cross-env concurrently onchange dpkg-buildpackage debuild "
+    "dpkg-architecture sbt nim crystal ocamlc ocamlopt ocamlfind "
+    # Editors, and programs that read commands for a shell from their input
+    "vi vim nvim rvim vimdiff view rview ex ed red emacs emacsclient nano pico joe kak hx mail mailx mutt dc m4 psql mysql mariadb "
+    "gnuplot octave gs aria2c yt-dlp youtube-dl latexmk xdg-open run-mailcap duckdb sqlplus usql pgcli mycli mongo mongosh maxima gp sage "
+    "scilab matlab gforth groff troff rename prename file-rename exiftool msgexec msgfilter dar afio mc ranger nnn vifm lf tig lazygit lynx "
+    "w3m elinks feh blender gimp soffice libreoffice chromium chromium-browser google-chrome electron "
+    # Languages whose scripts mostly stand in a word
+    "R julia ghc ghci guile swipl sbcl clisp racket erl elixir iex ocaml groovy scala jshell deno "
+    # Others that start what is in their words, or a program that an option names
+    "debconf dpkg-reconfigure gpg-agent gpg-connect-agent gpgconf gpgtar gpgsm scriptlive systemd-socket-activate uclampset run-one "
+    "run-this-one run-one-constantly run-one-until-success run-one-until-failure keep-one-running sensible-editor sensible-pager "
+    "sensible-browser editor pager see edit compose pdb ipdb perldoc perlbug cpan git-shell bashbug lto-dump "
+    # Other shells, and boxes of programs
+    "busybox toybox csh tcsh fish nu pwsh xonsh elvish rc es command outlive".split()
+)
+# Programs that run nothing, whatever their words are
+READERS = frozenset(
+    ": [ test true false echo printf pwd cat tac rev ls dir vdir tree cp mv rm rmdir mkdir ln touch unlink link stat file wc head tail tr "
+    "cut paste join comm uniq nl od xxd hexdump grep egrep fgrep zgrep zcat cmp diff md5sum sha1sum sha224sum sha256sum sha384sum "
+    "sha512sum b2sum cksum sum basename dirname realpath readlink pathchk date cal df du free uptime uname arch nproc hostname whoami "
+    "logname id groups users who w last ps pgrep pkill pidof kill killall sleep seq yes tee expr factor numfmt fold fmt expand unexpand "
+    "shuf tsort truncate dd sync chmod chown chgrp mktemp mkfifo mknod which whereis whence where type whatis apropos jq column look "
+    "lsof ss netstat ping dig host nslookup gzip gunzip bzip2 bunzip2 bzcat xz unxz xzcat zstd zstdcat unzip base64 base32 iconv "
+    "dos2unix unix2dos locale getent lscpu lsblk lsusb lspci lsmod dmesg tput clear stty tty cd pushd popd dirs".split()
+)
+
+# Modules that `python -m` runs as the program of this name, and that run nothing that a word names
+MODULES = frozenset(
+    "pytest pip venv http.server json.tool unittest compileall py_compile mypy pylint ruff black isort flake8 pyflakes build twine "
+    "ensurepip zipfile tarfile site sysconfig platform calendar mkdocs sphinx bandit vulture codespell_lib pre_commit uvicorn "
+    "alembic tox nox virtualenv this".split()
+)
+_SHOWN_CHARS = 60
+_WITHIN = re.compile(r"[^\w.+-]+")
+_TARGET = r"(?:[\w.]+-)+(?=(?:gcc|g\+\+|cc|c\+\+|clang|clang\+\+|gfortran|cpp|ld)(?:-[0-9.]+)?$)"  # of a compiler
+_VARIANT = r"(?:[-._]?[0-9].*|\.(?:basic|tiny|gtk|nox|athena|openbsd|traditional|static)|-(?:static|nox|sysv|tcp|multiarch|rs))$"
+_HARMLESS_VARIABLE = r"(V|VERBOSE|DEBUG|J|JOBS)=[0-9]*|(PREFIX|prefix|DESTDIR)=[\w./:@,+-]*"  # of make
+_HARMLESS_DEFINITION = (  # of cmake
+    r"CMAKE_(BUILD_TYPE|INSTALL_PREFIX|C_STANDARD|CXX_STANDARD)(:\w+)?=[\w./+-]*|\w+(:BOOL)?=(ON|OFF|YES|NO|TRUE|FALSE|0|1)"
+)
+_HARMLESS_SETTING = (  # of git
+    r"(?i:user\.(name|email|signingkey)|init\.defaultbranch|(tag|advice|log|status)\.\w+"
+    r"|pull\.(rebase|ff)|push\.(default|autosetupremote|followtags)|fetch\.(prune|prunetags|parallel)"
+    r"|merge\.(ff|conflictstyle)|rebase\.(autosquash|autostash|updaterefs)|commit\.(gpgsign|verbose)|color\.[\w.]+"
+    r"|core\.(autocrlf|eol|filemode|ignorecase|quotepath|longpaths|symlinks|safecrlf|whitespace|abbrev))"
+)
+_READS = frozenset("--get --get-all --get-regexp --get-urlmatch --list -l --get-color --get-colorbool".split())
+
+
+class _Words(NamedTuple):
+    """The words behind a program: its options with their values, its operands, and what an operand ended."""
+
+    name: str
+    options: list[tuple[str, str]]
+    operands: list[str]
+    rest: list[str]
+
+    def values(self, *options: str) -> list[str]:
+        return [value for option, value in self.options if option in options]
+
+
+def runs_another(argv: Sequence[str]) -> str | None:
+    """Return why it cannot be known from its words what a command runs; None if it can."""
+    name = os.path.basename(argv[0])
+    if name in _ALWAYS or _is_loader(name) or (use_of(name) is None and plain(name) in _ALWAYS):
+        return f"`{name}` runs another command"
+    word = _unknown_word(*_known(name, list(argv[1:])))
+    if word is None:
+        return None
+    return f"`{name}` may run another command" + (f" with `{cut(word, _SHOWN_CHARS)}`" if word else "")
+
+
+def named(argv: Sequence[str], prefix: Sequence[Sequence[str]]) -> str | None:
+    """Return a word of a command that a rule is about, where the program, which nothing is known of, may run it: the
+    words of its arguments, and those within a word, hold each of the rule's prefix. None if they do not."""
+    name = plain(os.path.basename(argv[0]))
+    if not prefix or name in READERS or use_of(name) is not None:
+        return None
+    within = {*_WITHIN.split("\0".join(argv[1:]))}
+    return next(iter(sorted(within.intersection(prefix[0]))), None) if all(map(within.intersection, prefix)) else None
+
+
+def places(argv: Sequence[str]) -> list[int]:
+    """Return where a subcommand may stand: behind options, which may have values or none."""
+    reached = {1}
+    for at in range(1, len(argv)):
+        if at in reached and argv[at][:1] == "-":
+            reached |= {at + 1, at + 2}
+    return sorted(at for at in reached if at < len(argv))
+
+
+def _is_loader(name: str) -> bool:
+    """Return whether it is the dynamic loader, or an emulator: each runs the program in its arguments."""
+    return (name.startswith("ld") and ".so" in name) or name.startswith(("qemu-", "box64", "box86", "wine", "s6-"))
+
+
+def plain(name: str) -> str:
+    """Return a name without a version, variant or target: python3.11, vim.basic, aarch64-linux-gnu-gcc-12."""
+    return re.sub(_VARIANT, "", re.sub(_TARGET, "", name)) if any(char in "-._0123456789" for char in name) else name
+
+
+def _known(name: str, words: list[str]) -> tuple[str, list[str]]:
+    """Return a program's name in harmless.py, and its words as they are read there."""
+    if name.startswith("git-"):
+        return "git", [name[len("git-") :], *words]
+    use = use_of(name)
+    if use is None:
+        name = plain(name)
+    elif use.check == "archive" and words and words[0][:1] != "-":  # letters, whose values follow later
+        words = [f"-{letter}" + "." * bool(use.letters.get(letter)) for letter in words[0]] + words[1:]
+    return name, words
+
+
+def _unknown_word(name: str, words: list[str]) -> str | None:
+    """Return the word for which a program may run another one, "" if it is none of them; None if it runs nothing."""
+    use = use_of(name)
+    if use is None or use.anything:
+        return None
+    read = _read(name, words, use)
+    if isinstance(read, str):
+        return read
+    first = read.operands[0] if read.operands else None
+    if first is not None and use.has_subcommands:
+        below = f"{name} {first}"
+        return first if use_of(below) is None else _unknown_word(below, read.rest)
+    if first is not None and use.first and first not in use.first:
+        return first
+    return _CHECKS[use.check](read)
+
+
+def _read(name: str, words: list[str], use: Use) -> _Words | str:
+    """Return the words by what they are, or the first one that is not known to run nothing."""
+    options: list[tuple[str, str]] = []
+    operands: list[str] = []
+    left = iter(words)
+    for word in left:
+        if word == "--" and not use.has_subcommands:
+            options.append((word, ""))
+            operands += left
+        elif word[:1] != "-" or word == "-":
+            operands.append(word)
+            if use.stops:
+                break
+        elif word[:2] == "--" or use.wordy or use.matches(word):
+            option, equals, value = word.partition("=")
+            takes_next = use.takes_next(option)
+            if takes_next is None:
+                return word
+            options.append((option, next(left, "") if takes_next and not equals else value))
+        else:
+            for at, letter in enumerate(word[1:], 2):
+                kind = use.letters.get(letter)
+                if kind is None:
+                    return word
+                value = word[at:] if kind else ""
+                options.append((f"-{letter}", next(left, "") if kind in (":", ".") and not value else value))
+                if kind == ".":
+                    return _Words(name, options, operands, list(left))
+                if kind:
+                    break
+    return _Words(name, options, operands, list(left))
+
+
+# --- what else is looked at: each returns the word for which a program may run another one ------------------------
+
+
+def _operands(words: _Words) -> str | None:
+    return next((one for one in words.operands if one[:1] in ("!", "|") and len(one) > 1), None)
+
+
+def _pages(words: _Words) -> str | None:
+    return next((one for one in words.operands if one[:1] in ("!", "|", "+", "@", "\\")), None)
+
+
+def _is_input(path: str) -> bool:
+    """Return whether a script is not in a file, but is what the program reads, or in its words."""
+    name = os.path.basename(path)
+    if path in ("", "-") or ":" in path or name == "stdin" or name.isdigit():
+        return True
+    return os.path.normpath(path).startswith(("/dev/", "//dev/", "/proc/", "//proc/"))
+
+
+def _script(words: _Words) -> str | None:
+    for module in words.values("-m"):
+        return _unknown_word(*_known(module, words.rest)) if module in MODULES else module
+    given = {option for option, _ in words.options}
+    if not words.operands:
+        shows = {"-V", "--version", "-h", "--help", "--test", "-S", *(() if "py" in words.name else ("-v", "-m", "-i"))}
+        return None if given & shows else ""
+    script = words.operands[0]
+    return script if script[:1] in ("+", "!", "|") or _is_input(script) else None
+
+
+def _remote(words: _Words) -> str | None:
+    """`ext::CMD` runs a command, and `NAME::…` the program git-remote-NAME."""
+    return next((one for one in (*words.operands, *words.values("--repo", "--remote")) if "::" in one), None)
+
+
+def _config(words: _Words) -> str | None:
+    if any(option in _READS for option, _ in words.options) or len(words.operands) < 2:
+        return None
+    key = words.operands[0]
+    return None if key in ("list", "get") or re.fullmatch(_HARMLESS_SETTING, key) else key
+
+
+def _sed(words: _Words) -> str | None:
+    given = words.values("-e", "--expression") or words.operands[:1]
+    return next((one for one in given if not scripts.is_harmless_sed(one)), None)
+
+
+def _awk(words: _Words) -> str | None:
+    return next((one for one in words.operands[:1] if not scripts.is_harmless_awk(one)), None)
+
+
+def _sql(words: _Words) -> str | None:
+    if len(words.operands) < 2:  # it reads commands
+        return None if words.options and words.options[-1][0].lstrip("-") in ("version", "help") else ""
+    return next((one for one in words.operands[1:] if not scripts.is_harmless_sql(one)), None)
+
+
+def _archive(words: _Words) -> str | None:
+    """`HOST:FILE` is reached by a program."""
+    return next((one for one in (*words.operands, *words.values("-f", "--file")) if ":" in one or one[:1] == "|"), None)
+
+
+def _make(words: _Words) -> str | None:
+    for word in (*words.operands, *(value for _, value in words.options)):
+        if "$" in word or ("=" in word and not re.fullmatch(_HARMLESS_VARIABLE, word)):
+            return word
+    return next((one for one in words.values("-f", "--file", "--makefile") if _is_input(one)), None)
+
+
+def _cmake(words: _Words) -> str | None:
+    if words.values("--"):
+        return "--"  # what follows is for make
+    return next((one for one in words.values("-D") if not re.fullmatch(_HARMLESS_DEFINITION, one)), None)
+
+
+def _goals(words: _Words) -> str | None:
+    return next((one for one in words.operands if ":" in one), None)
+
+
+def _gh(words: _Words) -> str | None:
+    return "--" if words.values("--") else None  # what follows is for git
+
+
+_CHECKS: dict[str, Callable[[_Words], str | None]] = {
+    "": _operands, "pages": _pages, "compiler": _pages, "script": _script, "remote": _remote, "config": _config, "sed": _sed,
+    "awk": _awk, "sql": _sql, "archive": _archive, "make": _make, "cmake": _cmake, "goals": _goals, "gh": _gh,
+}  # fmt: skip
