@@ -27,7 +27,7 @@ from outlive.parts.permission.approvals import asked, files
 from outlive.parts.permission.approvals.asked import Approval, GivenInput
 from outlive.parts.permission.approvals.facts import decides, digest
 from outlive.parts.permission.approvals.person import namespaces
-from outlive.parts.permission.policy import always, decide
+from outlive.parts.permission.policy import always, commands_in, decide
 from outlive.parts.permission.policy.decide import Decision, Policy
 from outlive.parts.permission.policy.rules import ASK, DENY, Place
 from outlive.parts.permission.settings import policy_of
@@ -175,6 +175,7 @@ def _place(caller: Principal, definition: Definition, overrides: Mapping[str, st
         sandbox=sandbox.mode if sandbox else "off",
         git=sandbox.git if sandbox else "write",
         variables=[*overrides],
+        read_first=commands_in.read_first({**boundary.inherited(definition, caller.env), **overrides}),
     )
 
 
