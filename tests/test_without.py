@@ -82,14 +82,13 @@ def test_nothing_runs_without_the_sandbox_it_was_to_have(cli: Cli, place: Path, 
     configured = {**env, "OUTLIVE_CONFIG": str(config)}
     for words, of in (
         (("start", job), env),
-        (("restart", job), env),
         (("run", "--sandbox", "read-only", "touch ran"), env),
         (("run", "touch ran"), configured),
         (("start", cli.ok("create", "touch ran")["job_id"]), configured),
     ):
         error = cli.error(*words, code="not_supported", env=of)
         assert "the part sandbox of outlive, which is not installed here; nothing was run" in error["message"]
-    with RawMcp(log=place / "log", command=[*installed.command, "mcp", "--sandbox", "read-only"], env=env) as raw:
+    with RawMcp(log=place / "log", command=[*installed.command, "mcp"], env=configured) as raw:
         raw.start()
         refused = raw.call("exec", command="touch ran")
         assert (refused["ok"], refused["error"]["code"]) == (False, "not_supported")

@@ -21,6 +21,7 @@ from outlive.core.units import timestamp
 from outlive.errors import OutliveError
 from outlive.jobs import acts
 from outlive.jobs.context import Context, Decided, Principal
+from outlive.jobs.starting import boundary
 from outlive.jobs.starting.plan import Plan
 from outlive.launch import engines
 from outlive.parts.permission.approvals import asked, files
