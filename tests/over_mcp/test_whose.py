@@ -233,7 +233,7 @@ def test_a_list_is_of_the_window_and_marks_the_jobs_of_others(windows: Windows, 
     brief = listed(other, all=True, detail="brief")
     marks = [(brief[job].get("others"), brief[job].get("session")) for job in (*jobs, person)]
     assert marks == [(True, theirs["session"]), (None, None), (True, None)]
-    assert f"[of tests, session {theirs['session']}, in " in other.call("process", action="list", all=True).text
+    assert f"[of tests, session {theirs['session']}]" in other.call("process", action="list", all=True).text
     counted = other.ok("process", action="gc", older_than="0s")
     assert counted["deleted"] == 0
     for job in jobs:

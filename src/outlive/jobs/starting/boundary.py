@@ -158,5 +158,7 @@ def of_part() -> Boundary:
 
 def _missing() -> NoReturn:
     raise OutliveError(
-        "not_supported", f"a sandbox is {parts.not_there(['sandbox'])}; nothing was run", hint="Install outlive whole."
+        "not_supported",
+        f"a sandbox needs {parts.not_there(['sandbox'])}; nothing was run",
+        hint="Install outlive whole.",
     )

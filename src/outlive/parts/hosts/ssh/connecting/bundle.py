@@ -22,6 +22,8 @@ from outlive.system import interpreter
 
 # Rooms that a job elsewhere has no use for, or that need a library
 _LEFT_HERE = frozenset("mcp cli verbs demo.py __main__.py __pycache__".split())
+# Parts that do something for a job there
+_PARTS = frozenset({"hosts", "sandbox"})
 _MAIN = b"from outlive.parts.hosts.far.main import main\n\nraise SystemExit(main())\n"
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # the same files make the same bundle
 
@@ -60,7 +62,7 @@ def _files() -> Iterator[tuple[str, bytes]]:
     top = outlive.DIRECTORY
     parts = os.path.join(top, "parts")
     for folder, folders, names in os.walk(top):
-        folders[:] = sorted(set(folders) - _LEFT_HERE) if folder != parts else ["hosts"]
+        folders[:] = sorted(set(folders) - _LEFT_HERE) if folder != parts else sorted(_PARTS.intersection(folders))
         inside = os.path.relpath(folder, os.path.dirname(top))
         for name in sorted(names):
             if name.endswith(".py") and not (folder == top and name in _LEFT_HERE):
