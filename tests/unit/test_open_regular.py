@@ -13,7 +13,7 @@ from outlive.core.records import Definition, Sandbox
 from outlive.errors import OutliveError
 from outlive.jobs.definition import open_stdin, reading_in
 from outlive.parts.failures.causes import line_ends
-from outlive.parts.permission.approvals.files import _interpreter
+from outlive.parts.permission.approvals.files import _first_line
 from outlive.sandbox import gitconfig
 from outlive.system.fds import Closing, open_regular
 from outlive.system.safe_file import ConfigFile
