@@ -35,9 +35,9 @@ NAMES = {
 MAX_LINES = 450
 MAX_SCRIPT_LINES = 500
 MAX_FILES = 16  # of a folder; the verbs and the facts of the kernel are lists, each entry a file
-MAX_BLOCKS = 11  # `if TYPE_CHECKING:`, for what a server would keep before its first call, or TAB would load
+MAX_BLOCKS = 10  # `if TYPE_CHECKING:`, for what a server would keep before its first call, or TAB would load
 DECLARATION = (SOURCE / "parts", "__init__.py")  # of a part, which imports its code inside each method
-MAX_LATE = 58  # imports inside functions, each with its reason behind it; this number only goes down
+MAX_LATE = 51  # imports inside functions, each with its reason behind it; this number only goes down
 LISTS = {"verbs", "system"}
 # From the ground up. A room imports from itself and from what stands before it; rooms of one line not from each other.
 FLOORS = (
@@ -189,12 +189,8 @@ FORBIDDEN: dict[str, Callable[[Import, str | None], bool]] = {
     "a part imports the heart, and the parts that it needs": lambda one, room: (
         room == "parts" and part_in(one.target) not in {None, part_of(one), *NEEDS.get(part_of(one), ())}
     ),
-    # A terminal's cursor is found in a fork that ends right after
     "what starts fast imports from the ground floor only": lambda one, room: (
-        one.room in LEAN_ROOMS
-        and room not in {None, "", one.room, *LEAN_ROOMS[one.room]}
-        and not (one.late and room == "render")
-        and one.target != THE_LIST
+        one.room in LEAN_ROOMS and room not in {None, "", one.room, *LEAN_ROOMS[one.room]} and one.target != THE_LIST
     ),
     "the lower rooms need nothing but the standard library": lambda one, room: (
         one.room in STDLIB_ONLY

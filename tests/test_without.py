@@ -11,7 +11,7 @@ import pytest
 from mcp.types import INVALID_PARAMS, METHOD_NOT_FOUND
 
 from outlive import parts
-from outlive.core.records import Definition, EngineRecord
+from outlive.core.records import Definition, EngineRecord, Sandbox
 from outlive.mcp.stdio.first_answers import PREFIX
 from outlive.part import Part
 from outlive.parts.page.chat.declaration import VIEW_URI
@@ -66,6 +66,33 @@ def test_a_job_on_a_host_stays_readable_without_the_part(cli: Cli, place: Path, 
     config.write_text('[hosts.box]\nkind = "ssh"\ntarget = "box"\n', encoding="utf-8")
     error = cli.error("list", code="config_error", env={**env, "OUTLIVE_CONFIG": str(config)})
     assert "[hosts]: the part of outlive that this section is for is not installed" in error["message"]
+
+
+def test_nothing_runs_without_the_sandbox_it_was_to_have(cli: Cli, place: Path, root: Path) -> None:
+    installed = Installed(place)
+    shutil.rmtree(installed.package / "parts" / "sandbox")
+    env: dict[str, str | None] = {**installed.env}
+    job = cli.ok("create", "touch ran")["job_id"]
+    with closing(Store.open(str(root), {})) as store, JobDir.open(store, job) as directory:
+        directory.write_meta(Definition.replace(directory.read_meta(), sandbox=Sandbox(mode="workspace-write")))
+    found = cli.ok("status", job, env=env)
+    assert (found["state"], found["sandbox"]["mode"]) == ("created", "workspace-write")
+    config = place / "config.toml"
+    config.write_text('[sandbox]\nmode = "workspace-write"\n', encoding="utf-8")
+    configured = {**env, "OUTLIVE_CONFIG": str(config)}
+    for words, of in (
+        (("start", job), env),
+        (("run", "--sandbox", "read-only", "touch ran"), env),
+        (("run", "touch ran"), configured),
+        (("start", cli.ok("create", "touch ran")["job_id"]), configured),
+    ):
+        error = cli.error(*words, code="not_supported", env=of)
+        assert "the part sandbox of outlive, which is not installed here; nothing was run" in error["message"]
+    with RawMcp(log=place / "log", command=[*installed.command, "mcp"], env=configured) as raw:
+        raw.start()
+        refused = raw.call("exec", command="touch ran")
+        assert (refused["ok"], refused["error"]["code"]) == (False, "not_supported")
+    assert not Path("ran").exists()
 
 
 def test_a_job_with_a_test_report_stays_readable_without_the_part(cli: Cli, place: Path) -> None:
@@ -161,6 +188,7 @@ def test_a_failed_job_is_shown_without_what_is_found_of_failures(cli: Cli, place
     assert "exited with code 3" in cli.text("status", failed["job_id"], "--human", env=env).stdout
     long = cli.ok("run", "--wait", "--max-bytes", "999", "echo FAILED a.py::b; seq 9999; exit 1", env=env)
     assert "FAILED" in long["output"] and "9999\n" in long["output"]
+    assert "9999\n" in cli.text("log", "--follow", long["job_id"], env=env).stdout
     error = cli.error("log", "--compare", "previous", failed["job_id"], code="invalid_argument", env=env)
     assert error["message"] == "unknown option of log: --compare"
     config = place / "config.toml"
@@ -183,6 +211,29 @@ def test_nothing_is_done_without_the_record_that_was_asked_for(cli: Cli, place: 
     assert cli.error("list", code="config_error", env={**env, "OUTLIVE_AUDITS": "1"})["message"].startswith("the env")
     cli.ok("run", "--wait", "touch ran", env=env)
     assert Path("ran").exists()
+
+
+def test_output_is_read_as_utf_8_without_encodings(cli: Cli, place: Path, work: Path) -> None:
+    data = "\ufeffGröße\n".encode("utf-16-le") + bytes(range(256))
+    (work / "data").write_bytes(data)
+    words = ("run", "--wait", "printf 'ä\\344\\n'; cat data >&2")
+    assert cli.ok("tail", cli.ok(*words)["job_id"])["stderr_tail"].startswith("Größe\n")
+    installed = Installed(place)
+    shutil.rmtree(installed.package / "parts" / "encodings")
+    env: dict[str, str | None] = {**installed.env}
+    found = cli.ok(*words, env=env)
+    job, errors = found["job_id"], data.decode("utf-8", "replace")
+    assert "ä\ufffd\n" in found["output"]
+    assert not [one for one in found.get("advice", []) if one["kind"] == "encoding"]
+    tail = cli.ok("tail", job, env=env)
+    assert (tail["stdout_tail"], tail["stderr_tail"], tail["encoding"]) == ("ä\ufffd\n", errors, "utf-8")
+    assert cli.ok("log", job, "--stream", "stdout", env=env)["output"] == "ä\ufffd\n"
+    assert cli.ok("log", job, "--search", "ä", "--context", "0", env=env)["output"] == "1:ä\ufffd\n"
+    assert "ä\ufffd\n" in cli.ok("poll", job, env=env)["output"]
+    assert cli.text("log", "--follow", "--stream", "stdout", job, env=env).stdout == "ä\ufffd\n"
+    for verb in ("log", "tail", "poll"):
+        error = cli.error(verb, "--encoding", "latin-1", job, code="invalid_argument", env=env)
+        assert error["message"] == f"unknown option of {verb}: --encoding"
 
 
 DECLARED: dict[str, object] = {f"{PREFIX}clientCapabilities": {"extensions": {TASKS: {}}, "elicitation": {"form": {}}}}
@@ -246,3 +297,36 @@ def test_a_part_that_cannot_be_loaded_is_not_taken_for_one_that_is_missing(
     monkeypatch.setattr(parts, "NAMES", ("broken", "missing"))
     with pytest.raises(ModuleNotFoundError, match="no_such_package"):
         parts.every.__wrapped__()
+
+
+def test_a_job_asks_and_is_answered_on_a_terminal_without_the_part(cli: Cli, place: Path) -> None:
+    installed = Installed(place)
+    shutil.rmtree(installed.package / "parts" / "terminal")
+    env: dict[str, str | None] = {**installed.env}
+    asks = "read -p 'name? ' name; read -sp 'word? ' word; echo; echo $name $word"
+    words = ("run", "--pty", "--snapshot-after", "30s", "--shell-wrapper", "bash -c", asks)
+    job = cli.ok(*words, env=env)
+    assert (job["prompt"], "keyboard" in job) == ("name?", False)
+    assert job["hint"] == "Answer with submit, which types text and Enter."
+    (Path(cli.ok("status", job["job_id"], env=env)["stdout_log_path"]).parent / ".keyboard").touch()
+    answered = cli.ok("submit", job["job_id"], "--text", "ann", "--wait-ms", "30s", env=env)
+    assert (answered["prompt"], answered["echo"], "warnings" in answered) == ("word?", False, False)
+    asked = cli.ok("poll", job["job_id"], env=env)["hint"]
+    assert asked == "It asks for a password (what is typed is not shown): submit types text and Enter."
+    cli.ok("submit", job["job_id"], "--text", "key", env=env)
+    assert cli.ok("wait", job["job_id"], env=env)["output"].endswith("ann key\n")
+
+
+def test_a_screen_is_shown_as_text_and_its_cursor_is_guessed_without_the_part(cli: Cli, place: Path) -> None:
+    asks = r"printf '\033[?1049h\033[3;5Hmenu\033[6n'; read -s -d R at; printf %s. ${at#*[}; read -s end"
+    words = ("run", "--pty", "--until", r"regex=\d;\d\.", "--shell-wrapper", "bash -c", asks)
+    drawn = cli.ok(*words)
+    assert (drawn["alternate_screen"], "    menu3;9." in drawn["output"]) == (True, True)
+    installed = Installed(place)
+    shutil.rmtree(installed.package / "parts" / "terminal")
+    env: dict[str, str | None] = {**installed.env}
+    job = cli.ok(*words, env=env)
+    assert job["output"].strip() == "menu1;1." and "alternate_screen" not in job, job
+    assert "faults" not in cli.ok("status", job["job_id"], env=env)
+    for one in (drawn["job_id"], job["job_id"]):
+        cli.ok("kill", one, env=env)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:  # TAB loads this, and a supervisor of a job with limits
     from outlive.core.rights import Rights
     from outlive.errors import OutliveError
     from outlive.jobs import context
-    from outlive.render import sources, view
+    from outlive.render import screen, sources, view
     from outlive.store import job_dir
     from outlive.store.inspection import inspect
     from outlive.store.output import line_index, merged
@@ -26,11 +26,14 @@ if TYPE_CHECKING:  # TAB loads this, and a supervisor of a job with limits
 # What a declaration names for the types alone: it is read where nothing of that is loaded
 Config: TypeAlias = "config.Config"
 Context: TypeAlias = "context.Context"
+Decoding: TypeAlias = "sources.Decoding"
 Inspection: TypeAlias = "inspect.Inspection"
 JobDir: TypeAlias = "job_dir.JobDir"
 Lines: TypeAlias = "line_index.Lines"
 Output: TypeAlias = "merged.Output"
+Screen: TypeAlias = "screen.Screen"
 Source: TypeAlias = "sources.Source"
+Text: TypeAlias = "sources.Text"
 View: TypeAlias = "view.View"
 Tool: TypeAlias = "dict[str, object]"  # as it stands in `tools/list`
 
@@ -75,6 +78,15 @@ class Said(NamedTuple):
     advice: Sequence[Advice] = ()
 
 
+class Hold(NamedTuple):
+    """A person who holds the keyboard of a job's terminal. `since`: a time stamp."""
+
+    held_by: str
+    since: str
+    hint: str  # for a program: what to do meanwhile
+    warning: str  # for a program that has typed nevertheless
+
+
 class Beside(NamedTuple):
     """What a part says beside what a job used."""
 
@@ -95,6 +107,8 @@ class Part:
     verbs: Mapping[str, str] = {}
     # The same for verbs that a server offers too: their declarations import no function of a verb
     actions: Mapping[str, str] = {}
+    # What those are for, behind their names in the description of `process`: "a pty job's terminal"
+    about_actions: str = ""
 
     # --- read in a caller, when the configuration is read, or a job of a host is started, read or ended ---
 
@@ -109,6 +123,8 @@ class Part:
     tables: Mapping[str, str] = {}
     # Section of the configuration → "module:GATE" (jobs/starting/gate.py) of what decides about the jobs of callers who have it
     gates: Mapping[str, str] = {}
+    # "module:BOUNDARY" (jobs/starting/boundary.py) of what decides what jobs may reach. One part has it
+    boundary: str = ""
     # Kind of host → "module:ENGINE" (launch/engine.py)
     engines: Mapping[str, str] = {}
 
@@ -122,7 +138,8 @@ class Part:
 
     # --- a job that it has something to do with ---
 
-    # Argument of a verb that makes a job, or of log → "module:ARGUMENTS" that stand behind it: a tuple of Arg (verbs/spec.py)
+    # Argument of a verb that makes a job, or of log, tail or poll → "module:ARGUMENTS" that stand behind it: a tuple of Arg
+    # (verbs/spec.py)
     arguments: Mapping[str, str] = {}
     # "module:class" of the fields that it adds to what answers say of a job (answers/__init__.py)
     fields: str = ""
@@ -166,6 +183,22 @@ class Part:
         """Return what it says of a job; None: nothing. It is asked for each answer about one job."""
         return None
 
+    def decoding(self, encoding: str | None) -> Decoding | None:
+        """Return what finds the text of an output that is not UTF-8: a function that takes an Output, and returns a Text
+        (render/sources.py), or None if it is UTF-8. It is asked in a caller, by each call that shows output. `encoding`: the
+        name that this call gave; None: it gave none. Errors: invalid_argument (`encoding`)."""
+        return None
+
+    def in_place_of(self, sample: bytes, count: int) -> str | None:
+        """Return what an answer shows in place of `count` bytes of output, which begin with `sample`, if they are no text;
+        None if they are. It is asked in a caller, of output that no encoding was found for."""
+        return None
+
+    def not_utf_8(self, ctx: Context, output: Output) -> str | None:
+        """Return how to read the bytes that an answer shows as U+FFFD, because they are not UTF-8; None: nothing is to be
+        said. It is asked in a caller, for such an answer alone."""
+        return None
+
     def chosen(self, source: Source, since: int, stop: int, view: View, *, failed: bool) -> Fields | None:
         """Return (a Shown, answers/output.py) what is shown of [since, stop) of an output that is longer than the view has room for; None: its beginning
         and its end. `failed`: it is that of a command that did."""
@@ -184,6 +217,22 @@ class Part:
         of others. A caller who waits for it asks after some seconds, and is answered then."""
         return None
 
+    def screen(self, inspection: Inspection, output: Output, end: int | None) -> Screen | None:
+        """Return the screen of a job's terminal as it is now, or was at output position `end`; None: it draws none. It is
+        asked in a caller, when a program that is shown fills the terminal, and after Enter was pressed behind a text.
+        Where the cursor is, a supervisor asks too: EMULATOR in the list of parts."""
+        return None
+
+    def keyboard(self, job: JobDir) -> Hold | None:
+        """Return who holds the keyboard of a running job's terminal; None: no person does. It is asked in a caller, for
+        each answer about a job with a terminal, and after a call has written to one."""
+        return None
+
+    def how_to_answer(self, inspection: Inspection, *, hidden: bool) -> str | None:
+        """Return how to answer what a job with a terminal asks; None: with the verbs of the heart. `hidden`: what is
+        typed is not shown, as of a password. It is asked in a caller, for an answer about a job that waits for input."""
+        return None
+
     def lines(self, answer: Mapping[str, object]) -> list[str]:
         """Return the lines in which a person reads its fields in an answer."""
         return []
@@ -196,9 +245,11 @@ class Part:
         """Return what stands beside the figures in an answer that says what a job used."""
         return ()
 
-    # Type of an answer of one of its verbs → "module:function" that takes the answer and the Style (cli/text.py), and returns
-    # the text for a person
+    # Type of an answer of one of its verbs → "module:function" that takes the answer, the Style (cli/text.py) and `verbose`
+    # (everything is wanted), and returns the text for a person
     for_person: Mapping[str, str] = {}
+    # The same for a model: "module:function" that takes the answer, and returns what it shows of the job, and lines of ours
+    for_model: Mapping[str, str] = {}
 
     # --- read by `outlive doctor` ---
 
@@ -228,6 +279,11 @@ class Part:
         """Return the list of tools as it is shown to a client with these capabilities and rights, which has asked for it:
         the SDK may not be loaded yet."""
         return offered
+
+    def can_sandbox(self, config: Config) -> bool:
+        """Return whether it can give a job of this machine a sandbox: else a list of tools does not have its arguments. It is
+        asked for each list."""
+        return False
 
     def reads_object(self, capabilities: Mapping[str, object]) -> bool:
         """Return whether a client with these capabilities reads the object of an answer in `_meta`, where the text alone

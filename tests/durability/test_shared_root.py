@@ -14,7 +14,6 @@ from outlive.core.records import Machine
 from outlive.system import machine
 from support.cli import Cli, Jobs
 from support.jobs import job_ids
-from support.pair import is_stopped
 from support.processes import is_alive
 from support.wait import until
 
@@ -56,12 +55,8 @@ def test_another_machine_never_calls_a_job_lost(cli: Cli, orphan: dict[str, Any]
     assert "machine" not in at_home
 
 
-def test_a_job_that_is_being_started_is_where_its_launcher_is(cli: Cli, work: Path) -> None:
-    at = {"OUTLIVE_CRASH_AT": "stop:send_request", "OUTLIVE_DEBUG_FILE": str(work / "stopped")}
-    (work / "stopped").touch()
-    with cli.spawn("run", "true", env={**HERE, **at}) as call:
-        until((work / "stopped").read_text, what="the request is ready")
-        until(lambda: is_stopped(call.pid), what="the launcher is stopped")
+def test_a_job_that_is_being_started_is_where_its_launcher_is(cli: Cli) -> None:
+    with cli.stopped_at("send_request", "run", "true", env=HERE) as call:
         (job,) = job_ids(cli.root)
         seen = cli.ok("status", job, env=THERE)
         os.kill(call.pid, signal.SIGCONT)

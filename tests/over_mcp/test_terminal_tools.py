@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from outlive.jobs.interaction import keyboard
+from outlive.parts.terminal import keyboard
 from outlive.store.job_dir import JobDir
 from support.cli import Cli
 from support.mcp_client import McpSession

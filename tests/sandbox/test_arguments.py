@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from outlive.core.records import Sandbox
-from outlive.sandbox import access, bubblewrap, inside, modes, mounts, session, syscalls
+from outlive.core.records import Granted, Sandbox
+from outlive.sandbox import access, bubblewrap, inside, mounts, session, syscalls
 from outlive.system import fds
 
 ARGUMENTS, FILTER, INIT, COPIES = 9, 8, 7, 11
@@ -29,7 +29,7 @@ def made() -> Iterator[mounts.Mounts]:
 
 def _spec(workspace: Path) -> Sandbox:
     return access.resolved(
-        granted=modes.Granted("workspace-write", "loopback", "write"),
+        granted=Granted("workspace-write", "loopback", "write"),
         settings={"write": [], "show": [], "hide": [], "environment": []},
         workspace=str(workspace),
         homes=["/nonexistent"],

@@ -10,7 +10,7 @@ import pytest
 from outlive.core.records import Definition, Sandbox, State
 from outlive.jobs.conditions.external import File
 from outlive.jobs.conditions.parse import Condition
-from outlive.jobs.permission.reach import Reach
+from outlive.parts.sandbox.reach import Reach
 from outlive.sandbox import after, guard, search
 from outlive.sandbox.guard import Guard
 from outlive.sandbox.mounts import Mounts

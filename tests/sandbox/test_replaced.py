@@ -63,7 +63,7 @@ def test_a_job_that_may_write_the_caches_does_not_choose_what_later_jobs_write(g
 def test_a_cache_that_is_a_link_is_refused(ground: Ground) -> None:
     place = ground.directory("work")
     _output(ground.outlive("run", "--wait", *INSIDE, "true", cwd=place))
-    (own,) = ground.home.glob(".cache/outlive/sandbox/*/*")
+    (own,) = ground.home.glob(".cache/outlive/sandbox/*/at-*")
     shutil.rmtree(own / ".npm")
     (own / ".npm").symlink_to(ground.home / ".ssh")
     answer = ground.outlive("run", "--wait", *INSIDE, "cat ~/.npm/*", cwd=place)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import signal
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from outlive.system.tree import COOKIE
 from support import pair, schema
 from support.preloaded import OUTLIVE
 from support.wait import until
@@ -89,6 +92,7 @@ class Cli:
             cwd=cwd,
             timeout=timeout,
             check=False,
+            start_new_session=_is_of_job(env),
             **stdin,
         )
         stderr = done.stderr.decode()
@@ -102,11 +106,30 @@ class Cli:
         **how: Any,
     ) -> subprocess.Popen[bytes]:
         """A call that goes on while the test does other things. Use it as a context manager, or wait for it."""
-        how = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **how}
+        pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        how = {**pipes, "start_new_session": _is_of_job(env), **how}
         process: subprocess.Popen[bytes] = subprocess.Popen(
             [*OUTLIVE, *(os.fspath(word) for word in argv)], env=environment(env), **how
         )
         return process
+
+    @contextlib.contextmanager
+    def stopped_at(
+        self, point: str, *argv: str | os.PathLike[str], env: Mapping[str, str | None] | None = None
+    ) -> Iterator[subprocess.Popen[bytes]]:
+        """A call that has stopped itself at a fault point. It goes on at SIGCONT, at the latest when the block is left, which
+        waits for its end. If it ends without having come there, the test fails with what it said."""
+        with self.spawn(*argv, env={**(env or {}), "OUTLIVE_CRASH_AT": f"stop:{point}"}) as call:
+            until(lambda: pair.is_stopped(call.pid) or call.poll() is not None, what=f"a stop at {point}")
+            said = b"" if call.poll() is None else b"".join(call.communicate())
+            assert call.poll() is None, (
+                f"outlive {_shown(argv)} did not come to {point}: {call.poll()}, {said.decode()}"
+            )
+            try:
+                yield call
+            finally:
+                call.send_signal(signal.SIGCONT)
+                call.communicate(timeout=60)
 
 
 class Jobs:
@@ -159,6 +182,12 @@ def environment(changes: Mapping[str, str | None] | None = None) -> dict[str, st
         else:
             found[name] = value
     return found
+
+
+def _is_of_job(env: Mapping[str, str | None] | None) -> bool:
+    """Return whether a call is to look like one of a job, which is in no session with a person: a person's call in the
+    session of all tests would be refused as long as it runs."""
+    return COOKIE in (env or {})
 
 
 def answer_of(call: subprocess.CompletedProcess[bytes] | subprocess.Popen[bytes]) -> dict[str, Any]:

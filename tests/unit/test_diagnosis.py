@@ -17,8 +17,7 @@ import pytest
 from outlive.answers import advice
 from outlive.answers.advice import Advised
 from outlive.core.records import Definition, Sandbox, State
-from outlive.jobs.diagnosis import sandboxed
-from outlive.parts.failures import failure, silence
+from outlive.parts.failures import failure, sandboxed, silence
 from outlive.parts.failures.causes import own_words
 from outlive.parts.failures.silence import Keeper, Silence
 from outlive.sandbox import visible_paths

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from outlive.core.records import Granted
 from outlive.sandbox import access, bubblewrap
-from outlive.sandbox.modes import Granted
 
 
 def test_the_python_that_an_environment_was_made_of_is_no_jobs(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -305,10 +305,12 @@ def test_a_write_says_the_reaction_and_the_state() -> None:
 
 
 def test_a_screen_in_the_output_says_so_and_where_its_cursor_is() -> None:
-    where = {"row": 4, "column": 2, "visible": False}
+    where = {"row": 4, "column": 2, "visible": True}
     found = said("poll", state="running", output="menu\n", alternate_screen=True, cursor=where)
-    told = "The output ends with the screen of a full-screen program; cursor at row 4, column 2 (from 0) (hidden)"
-    assert told in found.splitlines()
+    told = "The output ends with the screen of a full-screen program"
+    assert f"{told}; cursor at row 4, column 2 (from 0)" in found.splitlines()
+    hidden = said("poll", state="running", output="menu\n", alternate_screen=True, cursor=where | {"visible": False})
+    assert told in hidden.splitlines(), "no text goes there"
     assert told in said("poll", state="running", output="menu\n", cursor=where)
     assert said("remove", freed_bytes=12_288) == f"Removed job {ID}; 12,288 bytes freed."
 
@@ -335,6 +337,12 @@ def test_list_is_lines_in_the_order_of_the_answer() -> None:
         for place in ("/a", "/b")
     ]
     assert said("list", jobs=own).splitlines()[2:] == ["AB  running  x  [in /a]", "AB  running  x  [in /b]"]
+    in_one = [job | {"cwd": "/a"} for job in own]
+    rows = ["AB  running  x", "AB  running  x"]
+    assert said("list", jobs=in_one).splitlines() == ["2 jobs, 2 running; all in /a", "", *rows]
+    in_one[1] |= {"others": True, "owner": "two"}
+    assert said("list", jobs=in_one).splitlines()[3] == "AB  running  x  [of two, session ab]"
+    assert said("list", jobs=own[:1]).splitlines() == ["1 job, 1 running", "", "AB  running  x"]
     own[1] |= {"session": "cd"}  # which has ended, and left it to the caller
     assert said("list", jobs=own).splitlines()[3] == "AB  running  x  [in /b]"
     own[1] |= {"session": "ab", "others": True, "owner": "two"}

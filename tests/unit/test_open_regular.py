@@ -11,7 +11,8 @@ import pytest
 from outlive.core.env_files import read_env_files
 from outlive.core.records import Definition, Sandbox
 from outlive.errors import OutliveError
-from outlive.jobs.definition import open_stdin, reading_in
+from outlive.jobs.definition import open_stdin
+from outlive.jobs.starting.boundary import reading_in
 from outlive.parts.failures.causes import line_ends
 from outlive.parts.permission.approvals.files import _first_line
 from outlive.sandbox import gitconfig

@@ -19,11 +19,10 @@ from support.calls import BOUND_S, calls_of, server_of
 
 SOURCE = Path(outlive.__file__).parent
 PAGE = Path(__file__).parents[2] / "docs" / "explanation" / "architecture.md"
-# Of a server with a process of its own; with a policy; for a client that takes tasks
+# Of a server with a process of its own; for a client that takes tasks
 ELSEWHERE = {
     "mcp/stdio/transport.py:_Reader.read",
     "mcp/job_environment.py:JobEnvironment.get",
-    "parts/permission/commands.py:require",
     "launch/fork_server_client.py:Launcher.send",
     "parts/push/tasks.py:Tasks.of_answer",
     "jobs/notices.py:Receipt.__call__",

@@ -24,10 +24,14 @@ class OtherRun(Part):
 
 
 def previous(answer: Mapping[str, object]) -> str | None:
-    """Return one sentence, without its full stop, about the run before the failed job of an answer; None if there is none."""
+    """Return one sentence, without its full stop, about the run before the job of an answer; None if there is none."""
     run = object_of(answer, "previous")
     if not run:
         return None
+    if answer.get("exit_code") == 0:  # it is there if its failures are gone
+        gone = number_of(run, "gone")
+        failures, are = ("failure", "is") if gone == 1 else (f"{gone:,} failures", "are")
+        return f"The {failures} of the run before, {_when(run)}, {are} gone{_names(run)}"
     code, now = run["exit_code"], answer.get("exit_code")
     same = " too" if code is not None and code == now else ""
     if run.get("different") and not same and now is not None:
@@ -39,10 +43,19 @@ def how(run: dict[str, object]) -> str:
     """Return when a run ended and how."""
     if run["ago_ms"] is None:
         return "still running"
+    ended = "did not exit by itself" if run["exit_code"] is None else f"exited {run['exit_code']}"
+    return f"{_when(run)}, {ended}"
+
+
+def _when(run: dict[str, object]) -> str:
     ago_ms = max(1_000, number_of(run, "ago_ms"))
     step = 60_000 if ago_ms >= 60_000 else 1_000
-    ended = "did not exit by itself" if run["exit_code"] is None else f"exited {run['exit_code']}"
-    return f"{duration(ago_ms // step * step)} ago, {ended}"
+    return f"{duration(ago_ms // step * step)} ago"
+
+
+def _names(run: dict[str, object]) -> str:
+    names = ", ".join(texts_of(run, "names"))
+    return f" ({names})" if names else ""
 
 
 def is_same(run: Mapping[str, object]) -> bool:
@@ -61,5 +74,4 @@ def _changes(run: dict[str, object]) -> str:
     failures = "failure" if (gone or new) == 1 else "failures"
     if not gone:
         return f": {new:,} new {failures}"
-    names = ", ".join(texts_of(run, "names"))
-    return f": {gone:,} {failures} gone" + (f" ({names})" if names else "") + (f", {new:,} new" if new else "")
+    return f": {gone:,} {failures} gone{_names(run)}" + (f", {new:,} new" if new else "")

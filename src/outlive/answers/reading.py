@@ -1,16 +1,15 @@
-"""The answers of the verbs that read a job: poll, log, tail, wait, events, screen, usage, notices."""
+"""The answers of the verbs that read a job: poll, log, tail, wait, events, usage, notices."""
 
 from __future__ import annotations
 
-from outlive.answers import ALWAYS, BELOW, FIRST, FULL_ONLY, HIDDEN, LAST, Answer, Part, field, maybe, optional, part
+from outlive.answers import ALWAYS, FIRST, FULL_ONLY, HIDDEN, LAST, Answer, Part, field, maybe, optional, part
 from outlive.answers import job as known
 from outlive.answers.advice import Advised
 from outlive.answers.job import HowEnded, Job, Losses, Outcome, Place, PortHolder, Prompt, Stopped
 from outlive.answers.named import Approval, Event, Fired, Notice, Usage
 from outlive.answers.of_parts import Given, OfParts
 from outlive.answers.other_run import OtherRun
-from outlive.answers.output import ALTERNATE, SEEN, SNIPPET, Excerpt, Shown, Tails
-from outlive.answers.spans import Cursor
+from outlive.answers.output import SEEN, SNIPPET, Excerpt, Shown, Tails
 from outlive.core.records import STATES
 
 
@@ -139,24 +138,6 @@ class Events(Answer):  # of events
     truncated: bool = field("Are there more events than shown?")
     damage: str | None = known.DAMAGE
     hint: str | None = known.HINT
-
-
-class Screen(Answer):  # of screen
-    job: Job = part(Job)
-    timeout_ms: int = known.TIMEOUT
-    lines: list[str] = field(
-        "The rows of the terminal, without the blanks at their ends.", place=LAST, human=BELOW, brief=ALWAYS
-    )
-    cursor: Cursor = field("Where the cursor is.")
-    title: str | None = field("The window title that the program set.")
-    alternate_screen: bool = field(ALTERNATE)
-    cols: int = field("Columns of the terminal.")
-    rows: int = field("Rows of the terminal.")
-    next_seq: int = known.NEXT_SEQ
-    asks: Prompt = part(Prompt)
-    hint: str | None = known.HINT
-    first_row: int | None = optional("The first of the rows shown, from 0, where not all are.")
-    warnings: list[str] | None = optional("What was not as asked.")
 
 
 class Used(Answer):  # of usage

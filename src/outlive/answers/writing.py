@@ -1,13 +1,13 @@
-"""The answers of write, send-keys, submit and paste, and of resize."""
+"""The answer of a verb that types into a job."""
 
 from __future__ import annotations
 
 from outlive.answers import Answer, field, optional, part
-from outlive.answers.job import EFFECTIVE, HINT, REQUESTED, TIMEOUT, WAITED, Job
+from outlive.answers.job import EFFECTIVE, REQUESTED, TIMEOUT, WAITED, Job
 from outlive.answers.reading import Reading, Since
 
 
-class Written(Answer):  # of write, send-keys, submit and paste
+class Written(Answer):  # of write and submit, and of verbs of parts
     job: Job = part(Job)
     reading: Reading | None = part(Reading)
     timeout_ms: int = TIMEOUT
@@ -19,13 +19,3 @@ class Written(Answer):  # of write, send-keys, submit and paste
     warnings: list[str] | None = optional("What was not as asked.")
     requested_ms: int | None = REQUESTED
     effective_ms: int | None = EFFECTIVE
-
-
-class Resized(Answer):  # of resize
-    TEXT = "The terminal of job {job_id} is now {cols}x{rows}."
-
-    job: Job = part(Job)
-    timeout_ms: int = TIMEOUT
-    cols: int = field("Columns of the terminal.")
-    rows: int = field("Rows of the terminal.")
-    hint: str | None = HINT

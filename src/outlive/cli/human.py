@@ -44,7 +44,7 @@ def answer(answer: dict[str, object], style: Style, *, verbose: bool = False) ->
         return _events(answer, style)
     own = parts.for_person(text_of(answer, "type"))
     if own is not None:
-        return str(own(answer, style))
+        return own(answer, style, verbose=verbose)
     if answer["type"] == "doctor":
         return _checks(answer, style)
     if answer["type"] in ("install", "uninstall"):
@@ -53,27 +53,23 @@ def answer(answer: dict[str, object], style: Style, *, verbose: bool = False) ->
         return json.dumps(answer.get("schema"), indent=2, ensure_ascii=False) + "\n"
     texts = [] if answer["type"] in _TEXT_ONLY else [_head(answer, style, verbose=verbose)]
     texts += _texts(answer)
-    if answer["type"] == "screen" and not verbose:
-        texts += [f"({line(one)})\n" for one in texts_of(answer, "warnings")]
-    texts.append(_hint(answer))
+    texts.append(hint(answer))
     return "\n".join(text for text in texts if text) or "(no output)\n"
 
 
-def _hint(answer: dict[str, object]) -> str:
+def hint(answer: dict[str, object]) -> str:
     return f"({line(text_of(answer, 'hint'))})\n" if answer.get("hint") else ""
 
 
 def _head(answer: dict[str, object], style: Style, *, verbose: bool) -> str:
     if answer["type"] in summary.TYPES and "state" in answer:
         about = summary.of(answer, style)
-        return f"{about}\n{_fields(answer, style)}" if verbose else about
+        return f"{about}\n{fields(answer, style)}" if verbose else about
     if answer["type"] == "gc" and not verbose:
         return _deleted(answer)
     if answer["type"] == "usage":
         return usage.of(answer, style)
-    if answer["type"] == "screen" and not verbose:
-        return ""
-    return _alone(answer, style) or _fields(answer, style)
+    return _alone(answer, style) or fields(answer, style)
 
 
 # Answers that are one list, and what is said where that is empty
@@ -147,7 +143,7 @@ def _client(answer: dict[str, object]) -> str:
             _client(one) if "path" in one else f"{line(text_of(one, 'client'))}: {line(text_of(one, 'hint'))}\n"
             for one in entries_of(answer, "clients")
         )
-        return text + _hint(answer)
+        return text + hint(answer)
     change = text_of(answer, "change")
     if answer["written"] or change == "none":
         text = f"{_CHANGES[change]} {line(text_of(answer, 'path'))} (server {line(text_of(answer, 'name'))}).\n"
@@ -164,7 +160,7 @@ def _client(answer: dict[str, object]) -> str:
     if not answer["written"] and change != "none" and answer.get("fragment"):
         text += "\n" + readable(text_of(answer, "fragment"))
         text += f"\nOr: {line(text_of(answer, 'own_command'))}\n" if answer.get("own_command") else ""
-    return text + _hint(answer)
+    return text + hint(answer)
 
 
 def _events(answer: dict[str, object], style: Style) -> str:
@@ -232,10 +228,10 @@ def _result(job: dict[str, object]) -> str:
 # --- the others ----------------------------------------------------------------------------------
 
 
-def _fields(answer: dict[str, object], style: Style) -> str:
+def fields(answer: dict[str, object], style: Style) -> str:
     """Return `name  value` lines without fields that are null or empty. Output goes below everything."""
-    fields = verbs.fields_of(text_of(answer, "type"))
-    places = {name: fields[name].human if name in fields else None for name in answer if name not in _ADDED}
+    known = verbs.fields_of(text_of(answer, "type"))
+    places = {name: known[name].human if name in known else None for name in answer if name not in _ADDED}
     first = sorted(((place, name) for name, place in places.items() if place is not None and place > 0))
     names = [*(name for _, name in first), *(name for name, place in places.items() if place is None)]
     said = [name for name in names if answer[name] not in (None, "", [], {})]
@@ -314,11 +310,6 @@ def _cell(name: str, value: object) -> str:
 
 def _texts(answer: dict[str, object]) -> list[str]:
     """Return what the job printed. The tails are used only without merged output, because they are the same text."""
-    if isinstance(answer.get("lines"), list) and answer["type"] == "screen":
-        rows = [readable(str(row)).rstrip() for row in texts_of(answer, "lines")]
-        while rows and not rows[-1]:
-            rows.pop()
-        return ["".join(f"{row}\n" for row in rows) or "(the screen is empty)\n"]
     texts = {**object_of(answer, "snapshot"), **answer}
     if texts.get("output") or texts.get("snippet"):
         shown = readable(text_of(texts, "output") or text_of(texts, "snippet"))

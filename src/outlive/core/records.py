@@ -1,6 +1,6 @@
 """Job records: what was asked for (`Definition`), what is so now (`State`), and what they hold. Pure."""
 
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 from outlive import limits
 from outlive.core.record import Record, are_sizes, is_passable, is_terminal_size
@@ -34,6 +34,14 @@ class Machine(Record):
     id: str = ""
     name: str = ""
     boot_id: str = ""
+
+
+class Granted(NamedTuple):
+    """The sandbox that a call gets."""
+
+    mode: str
+    network: str
+    git: str
 
 
 class Sandbox(Record):

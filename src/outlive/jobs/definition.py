@@ -23,13 +23,11 @@ from outlive.errors import OutliveError, argument, from_os, invalid, shortened
 from outlive.jobs import command as command_module
 from outlive.jobs import ownership, watch_spec
 from outlive.jobs.context import Context, Principal
-from outlive.jobs.permission import boundary
 from outlive.jobs.pipelines.naming import name_of
-from outlive.jobs.starting import gate
+from outlive.jobs.starting import boundary, gate
 from outlive.jobs.starting.plan import Plan
 from outlive.launch import engines
 from outlive.launch.engines import Host
-from outlive.sandbox import access
 from outlive.system import fds, machine
 
 _EXISTING = "Name an existing directory."
@@ -48,9 +46,8 @@ def plan(ctx: Context, job_id: str, *, start_now: bool, **args: Any) -> Plan:
     env = check_env(args.get("env") or {})
     mask = _mask(args.get("mask") or ())
     env_files = [os.path.abspath(os.path.join(ctx.cwd or "/", path)) for path in args.get("env_file") or ()]
-    asks = ctx.config.uses("sandbox") or ctx.caller.ceiling or args.get("sandbox") or args.get("network")
-    sandbox = boundary.of_call(ctx.caller, host, cwd, args) if asks else None
-    check = reading_in(sandbox)
+    sandbox = boundary.of_call(ctx.caller, host, cwd, args)
+    check = boundary.reading_in(sandbox)
     from_files = read_env_files(env_files, check)  # also for create: a file that cannot be read is found now
     if mask:
         _warn_of_masks(ctx, mask, {**ctx.env, **from_files, **env})
@@ -198,11 +195,7 @@ def _not_entered(path: str) -> str:
 def require_input(ctx: Context, definition: Definition) -> None:
     """Check that a caller over MCP writes into no job that may do more than its own jobs may, unless
     it is its own: that one was granted. Errors: denied, sandbox_unavailable."""
-    if (
-        ctx.face == "mcp"
-        and not ownership.is_own(ctx, definition)
-        and (ctx.config.uses("sandbox") or ctx.caller.ceiling)
-    ):
+    if ctx.face == "mcp" and not ownership.is_own(ctx, definition) and boundary.applies(ctx.caller):
         boundary.require(ctx.caller, definition, "write into")
 
 
@@ -295,21 +288,6 @@ def _stdin(
     known = "open, closed, - or @FILE" if caller.face == "cli" else "open or closed"
     hint = f"Text for the command to read goes into {argument('stdin_data')}."
     raise invalid("stdin", f"{argument('stdin')} is {known}, not {given!r}", hint=hint)
-
-
-def reading_in(sandbox: Sandbox | None) -> Callable[[int, str, str], None] | None:
-    """Return what refuses to give a job in this sandbox a file that it does not see, unless the caller
-    named the file itself: a link in the workspace may be the work of an earlier job. None for a job
-    without a sandbox."""
-    if sandbox is None:
-        return None
-
-    def check(fd: int, path: str, field: str) -> None:
-        real = os.readlink(f"/proc/self/fd/{fd}")
-        if real != path:
-            access.require_readable(sandbox, real, field)
-
-    return check
 
 
 def open_stdin(path: str, check: Callable[[int, str, str], None] | None) -> int:

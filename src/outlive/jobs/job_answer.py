@@ -20,12 +20,11 @@ from outlive.core.units import seconds_or
 from outlive.jobs.context import Context
 from outlive.jobs.diagnosis import other_machine, use
 from outlive.jobs.diagnosis.use import Figures
-from outlive.jobs.interaction import keyboard
 from outlive.jobs.processes import descendants, stopped_supervisor
 from outlive.jobs.starting import gate
 from outlive.part import Look, Said
 from outlive.store.inspection.inspect import Inspection
-from outlive.store.job_dir import KEYBOARD, LOGS, JobDir
+from outlive.store.job_dir import LOGS, JobDir
 from outlive.store.output.merged import Output
 from outlive.system import process
 
@@ -80,8 +79,9 @@ def approval_of(inspection: Inspection, job: JobDir) -> dict[str, object] | None
 def waiting(inspection: Inspection, output: Output) -> Prompt:
     """Return whether the job waits for input, and if so its prompt and, on a terminal, whether
     typing is shown; and which person holds the keyboard of its terminal."""
-    has_keyboard = inspection.definition.pty and not inspection.state.finished and output.job.has(KEYBOARD)
-    held = keyboard.holder(output.job) if has_keyboard else None
+    has_keyboard = inspection.definition.pty and not inspection.state.finished
+    hold = parts.keyboard(output.job) if has_keyboard else None
+    held = None if hold is None else {"held_by": hold.held_by, "since": hold.since}
     record = inspection.state.waiting
     # The supervisor clears the record, but a reader may be faster
     if (

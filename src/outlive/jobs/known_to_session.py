@@ -13,7 +13,8 @@ from contextlib import closing, suppress
 from outlive.errors import OutliveError
 from outlive.jobs import ownership
 from outlive.jobs.context import Context, Principal
-from outlive.render.sources import lines_of, text_of
+from outlive.render.sources import lines_of
+from outlive.render.window import text_of
 from outlive.store.job_dir import SEEN, JobDir
 from outlive.store.output.merged import Output
 from outlive.system.fds import Closing, names_in

@@ -49,6 +49,11 @@ def host_of(config: Config, name: str) -> Host:
     return Host(name, known[name])
 
 
+def is_apart(config: Config, definition: Definition) -> bool:
+    """Return whether a job runs on a host that does not share our files. Errors: invalid_argument."""
+    return definition.host is not None and host_of(config, definition.host).engine.mirrors
+
+
 def of_job(job: JobDir, definition: Definition) -> Engine | None:
     """Return the engine that has a job; None for a job that was handed to none yet."""
     record = None if definition.host is None else handed_over.read(job)

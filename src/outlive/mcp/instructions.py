@@ -38,18 +38,19 @@ _READING = (
     "after a restart too. poll: new output. log, tail: any output. status, events: all about it. "
 )
 _CONTROLLING = (
-    "write: stdin. submit: text "
-    "and Enter. send-keys, paste, screen, resize: a pty job's terminal. kill: end it with its children. clear, remove, gc: delete. "
+    "write: stdin. submit: text and Enter. {of_parts}kill: end it with its children. clear, remove, gc: delete. "
 )
 
 
-def process_description(level: str) -> str:
-    """Return the description of `process` for a client with this right (core/rights.py)."""
+def process_description(level: str, of_parts: str) -> str:
+    """Return the description of `process` for a client with this right (core/rights.py). `of_parts`: a sentence for each part
+    that says of its actions what they are for."""
+    controlling = _CONTROLLING.format(of_parts=of_parts)
     if level == READ:
-        return f"Follow jobs; this client may not change them. {_READING}screen: a pty job's terminal."
+        return f"Follow jobs; this client may not change them. {_READING}{of_parts}".rstrip()
     if level == EXEC:
-        return f"Jobs of exec. {_READING}{_CONTROLLING}create, start, restart: arguments as in exec."
-    return f"Follow and control jobs; this client starts none. {_READING}{_CONTROLLING}".rstrip()
+        return f"Jobs of exec. {_READING}{controlling}create, start, restart: arguments as in exec."
+    return f"Follow and control jobs; this client starts none. {_READING}{controlling}".rstrip()
 
 
 # What Claude Code's search for tools looks in besides the descriptions

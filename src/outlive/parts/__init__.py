@@ -7,14 +7,16 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from importlib import import_module
 from pkgutil import resolve_name
+from typing import TypeAlias
 
-from outlive.part import Part
+from outlive.part import Hold, Inspection, JobDir, Part
 
 NAMES = (
     "terminal",
     "hosts",
     "http",
     "failures",
+    "sandbox",
     "permission",
     "top",
     "page",
@@ -24,6 +26,7 @@ NAMES = (
     "limits",
     "push",
     "reports",
+    "encodings",
 )  # the order in which they are asked
 # Member of `meta.json` → the part that keeps it there
 KEEPERS = {"report": "reports", "resources": "limits", "approval": "permission"}
@@ -34,6 +37,13 @@ SECTIONS = {"audit": "audit", "policy": "permission"}
 # Parts with code for supervisors: limits does something for a job that has such a member (supervisor/added.py), which is not
 # started without; audit notes what a supervisor did (supervisor/events/noting.py)
 IN_SUPERVISOR = ("limits", "audit")
+
+# The module of a part whose `render` says where the cursor is, in a fork of the supervisor of a job with a terminal
+# (supervisor/input/terminal.py), which guesses without the part
+EMULATOR = "outlive.parts.terminal.drawing"
+
+# Of an answer: what it shows of a job, and lines of ours about it
+Text: TypeAlias = Callable[[Mapping[str, object]], tuple[str, list[str]]]
 
 
 @cache
@@ -66,6 +76,21 @@ def for_person(type_: str) -> Callable[..., str] | None:
     """Return what makes the text for a person of answers of this type; None if no part has it."""
     place = next((part.for_person[type_] for part in every() if type_ in part.for_person), None)
     return None if place is None else resolve_name(place)
+
+
+def boundary() -> str | None:
+    """Return "module:NAME" of what decides what jobs may reach (jobs/starting/boundary.py); None if no part has it."""
+    return next((part.boundary for part in every() if part.boundary), None)
+
+
+def keyboard(job: JobDir) -> Hold | None:
+    """Return who holds the keyboard of a running job's terminal; None if no person does."""
+    return next((hold for part in every() if (hold := part.keyboard(job)) is not None), None)
+
+
+def how_to_answer(inspection: Inspection, *, hidden: bool) -> str | None:
+    """Return how to answer what a job with a terminal asks, where a part knows better ways than the heart."""
+    return next(filter(None, (part.how_to_answer(inspection, hidden=hidden) for part in every())), None)
 
 
 def missing(kept: Mapping[str, object]) -> list[str]:
@@ -118,6 +143,12 @@ def not_there(missing: Sequence[str]) -> str:
 
 def _keepers(kept: Mapping[str, object]) -> set[str]:
     return {KEEPERS[name] for name, value in kept.items() if name in KEEPERS and value is not None}
+
+
+def for_model(type_: str) -> Text | None:
+    """Return what makes the text for a model of answers of this type; None if no part has it."""
+    place = next((part.for_model[type_] for part in every() if type_ in part.for_model), None)
+    return None if place is None else resolve_name(place)
 
 
 @cache

@@ -6,7 +6,7 @@ from outlive import limits
 from outlive.render.decode import MAX_HELD_BYTES, decode
 from outlive.render.escapes import without_rest
 from outlive.render.redraws import replayed
-from outlive.render.sources import text_of
+from outlive.render.window import text_of
 from outlive.store.output.merged import Output
 
 # Bytes at the end: a spinner may have erased all of the first

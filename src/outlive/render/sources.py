@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import closing
-from typing import NamedTuple
+from typing import NamedTuple, Protocol, TypeAlias
 
 from outlive.answers.spans import Gap
 from outlive.core.ids import short_id
 from outlive.render.decode import decode, hides_bytes, leading_cut
-from outlive.render.encoded.encodings import Encoding, of_head
-from outlive.render.encoded.text import UTF_8, Text
 from outlive.render.escapes import without_begun, without_rest
 from outlive.render.plain_text import readable
 from outlive.render.redraws import replayed, without_frames
@@ -18,18 +17,40 @@ from outlive.store.output.gap import Hole
 from outlive.store.output.line_index import Lines
 from outlive.store.output.merged import Output
 
-_MARK_BYTES = 4  # a byte order mark has at most so many
 _COUNTED_GAP_BYTES = 4 * 1024**2  # lines of a larger gap are not counted for a poll
 
 
-def text_of(output: Output, wanted: Encoding | None) -> Text | None:
-    """Return how to decode the output; None if it is UTF-8. Without `wanted` a byte order mark at the
-    beginning of a stream says its encoding."""
-    heads = [output.read_stream(stream, 0, _MARK_BYTES) if output.sizes[stream] > 1 else b"" for stream in (0, 1)]
-    encodings = [of_head(head, wanted) for head in heads]
-    if encodings == [None, None]:
-        return None
-    return Text(output, (encodings[0] or Encoding(UTF_8), encodings[1] or Encoding(UTF_8)))
+class Text(Protocol):
+    """Output of which a stream is not UTF-8, as text. A part makes it (`decoding` in part.py). Positions are those of bytes;
+    `stream`: 0 or 1, whose log they are of; None: both, merged."""
+
+    name: str  # of the encoding
+
+    def of(self, start: int, stop: int, stream: int | None = None, *, final: bool) -> str:
+        """Return the text of [start, stop). `final`: nothing follows, so a character at its end that is not complete is
+        shown as one that is not valid."""
+
+    def feed(self, stream: int, at: int, data: bytes) -> str:
+        """Return the text that is complete with `data`, which stands at `at` of a log."""
+
+    def shown(self, start: int, stop: int, stream: int | None, *, more: bool) -> tuple[str, int]:
+        """Return what `Source.text` does. `more`: as of a Source."""
+
+    def pieces(self, start: int, stop: int, stream: int | None) -> list[tuple[int, bytes]]:
+        """Return what is complete in [start, stop), as (stream, UTF-8)."""
+
+    def has_own_newline(self, stream: int | None) -> bool:
+        """Return whether lines end elsewhere than at bytes 0x0A."""
+
+    def lines(self, stream: int | None, start: int, stop: int) -> bytes:
+        """Return bytes [start, stop) with 0x0A where a newline ends, and nowhere else."""
+
+    def lines_of(self, job: JobDir, stream: int | None) -> Lines:
+        """Return the lines. Close them after use."""
+
+
+# Takes an output and returns its text; None if it is UTF-8
+Decoding: TypeAlias = Callable[[Output], Text | None]
 
 
 def lines_of(job: JobDir, output: Output, stream: int | None, text: Text | None) -> Lines:

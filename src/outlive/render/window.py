@@ -13,32 +13,43 @@ from outlive.answers.spans import Cut
 from outlive.core.records import AUTO
 from outlive.render import head_and_tail
 from outlive.render.decode import hides_bytes, leading_cut, trailing_cut
-from outlive.render.encoded import not_text
-from outlive.render.encoded.encodings import Encoding
-from outlive.render.encoded.text import Text
 from outlive.render.escapes import without_rest
-from outlive.render.sources import Excerpted, Source, gaps_in, text_of
+from outlive.render.sources import Decoding, Excerpted, Source, Text, gaps_in
 from outlive.render.view import View
 from outlive.store.job_dir import JobDir
 from outlive.store.output.gap import Hole
 from outlive.store.output.merged import Output
 
 _RENDERED_BYTES = 512 * 1024  # of more output it is not tried whether what is shown of it fits
+_SAMPLE_BYTES = 16_384  # of output, its beginning: whether it is text
 _FRAME_BYTES = 40  # a line of a spinner has fewer
 _MOVES = re.compile(rb"[\x1b\r](?!\n)")
+
+
+def decoding(encoding: str | None) -> Decoding | None:
+    """Return how output is decoded for a call that names this encoding, or none; None: as UTF-8. Errors: invalid_argument
+    (`encoding`)."""
+    return next(filter(None, (part.decoding(encoding) for part in parts.every())), None)
+
+
+def text_of(output: Output, wanted: Decoding | None) -> Text | None:
+    """Return the text of an output; None if it is UTF-8. `wanted`: what `decoding` returned; None: no call names an
+    encoding."""
+    decode = wanted or decoding(None)
+    return None if decode is None else decode(output)
 
 
 def show(job: JobDir, output: Output, since: int, stop: int, view: View, *, more: bool, failed: bool = False) -> Shown:
     """Return the merged output of [since, stop), shortened if it is longer than the view has room for. `more`: output
     can still follow, so an incomplete character or escape sequence at the end is left to the next answer. `failed`: it is
     that of a command that did, whose failures are looked for in all of it."""
-    text = text_of(output, view.encoding) if since < output.end else None
+    text = text_of(output, view.decoding) if since < output.end else None
     source = Source(job, output, raw=view.raw, more=more, text=text)
     source.replay = view.replay
     if view.replay and not view.raw and text is None:
-        binary = output.steady(_binary, source, since, min(stop, source.end))
-        if binary is not None:
-            return binary
+        instead = output.steady(_instead, source, since, min(stop, source.end))
+        if instead is not None:
+            return instead
     return shown(source, since, stop, view, failed=failed)
 
 
@@ -62,15 +73,16 @@ def shown(source: Source, since: int, stop: int, view: View, *, failed: bool = F
     return shortened(source, since, stop, view.max_bytes)
 
 
-def _binary(source: Source, since: int, stop: int) -> Shown | None:
-    """Return a short dump of [since, stop) where that is no text."""
+def _instead(source: Source, since: int, stop: int) -> Shown | None:
+    """Return what a part shows in place of [since, stop), where that is no text."""
     if since >= stop or source.hole.crossed_by(since, stop):
         return None
-    sample = source.read(since, min(stop, since + not_text.SAMPLE_BYTES))
-    if not not_text.is_no_text(sample):
+    sample = source.read(since, min(stop, since + _SAMPLE_BYTES))
+    instead = next(filter(None, (part.in_place_of(sample, stop - since) for part in parts.every())), None)
+    if instead is None:
         return None
     cut = Cut(from_seq=since, to_seq=stop, bytes=stop - since, lines=None)
-    return Shown(output=not_text.dump(sample, stop - since), since_seq=since, next_seq=stop, truncated=cut)
+    return Shown(output=instead, since_seq=since, next_seq=stop, truncated=cut)
 
 
 def _whole(source: Source, since: int, stop: int, max_bytes: int) -> Shown | None:
@@ -156,14 +168,14 @@ def tails(
     lines: int,
     max_bytes: int,
     streams: tuple[int, ...] = (0, 1),
-    encoding: Encoding | None = None,
+    decoding: Decoding | None = None,
     *,
     more: bool = False,
 ) -> Tails:
     """Return the answer of `tail`: the last lines of each of these streams, as exact text. Lines
-    before a gap do not belong to them. `encoding`: as of a View. `more`: output can still follow, so an
+    before a gap do not belong to them. `decoding`: as of a View. `more`: output can still follow, so an
     incomplete character at the end is left out."""
-    text = text_of(output, encoding)
+    text = text_of(output, decoding)
     texts, included, crossed = ["", ""], [0, 0], False
     for stream in streams:
         shown = output.steady(_tail, output, stream, lines, max_bytes, text, more)

@@ -11,10 +11,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from outlive.core.ids import sha256
-from outlive.core.records import Sandbox
+from outlive.core.records import Granted, Sandbox
 from outlive.errors import OutliveError, argument, invalid, misconfigured
 from outlive.sandbox import visible_paths
-from outlive.sandbox.modes import Granted
 from outlive.sandbox.visible_paths import is_in
 from outlive.system import mounts
 

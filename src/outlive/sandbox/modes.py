@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from outlive.core.records import GIT, NETWORKS, Sandbox
+from outlive.core.records import GIT, NETWORKS, Granted, Sandbox
 from outlive.core.records import SANDBOXES as MODES
 from outlive.errors import OutliveError, argument, invalid
 
@@ -22,14 +22,6 @@ class Bounds(NamedTuple):
     most_mode: str
     most_network: str
     most_git: str
-
-
-class Granted(NamedTuple):
-    """The sandbox that a call gets."""
-
-    mode: str
-    network: str
-    git: str
 
 
 def stricter(order: tuple[str, ...], one: str, other: str) -> str:

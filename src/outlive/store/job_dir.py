@@ -39,7 +39,6 @@ IO, CONTROL, FIFOS = ".io", ".io/control", (".io/stdout", ".io/stderr")
 # How far each log was searched for the patterns of watches: for the history, and for the sinks
 WATCHED, DELIVERED = ".watched", ".delivered"
 FAULT = "fault-"  # <process>.txt: the traceback of a process of ours (store/fault_report.py)
-KEYBOARD = ".keyboard"  # who types into the terminal; the holder locks its byte 0 (jobs/interaction/keyboard.py)
 SEEN = ".seen"  # a directory: <hash of a client> holds where that client's last answer ended
 SUPERVISOR_BYTE, GUARDIAN_BYTE = 0, 1
 BYTES = 2  # of both together

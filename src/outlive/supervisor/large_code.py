@@ -11,17 +11,18 @@ import importlib
 import sys
 from collections.abc import Iterable
 from contextlib import suppress
+from types import ModuleType
 
 from outlive import parts
 from outlive.core.records import Definition
 
-_EMULATOR, _RE2 = "outlive.render.screen", "re2"
-_ALL = (_EMULATOR, _RE2, *map(parts.in_supervisor, parts.IN_SUPERVISOR))
+_RE2 = "re2"
+_ALL = (parts.EMULATOR, _RE2, *map(parts.in_supervisor, parts.IN_SUPERVISOR))
 
 
 def missing(definition: Definition, noting: Iterable[str]) -> list[str]:
     """Return the modules that this job needs, and that are not loaded. `noting`: the parts of its request."""
-    needed = {_EMULATOR: definition.pty, _RE2: bool(definition.notification.every_watch)}
+    needed = {parts.EMULATOR: definition.pty, _RE2: bool(definition.notification.every_watch)}
     names = [name for name, is_needed in needed.items() if is_needed]
     names += map(parts.in_supervisor, (*parts.needed(definition.kept), *noting))
     return [name for name in names if name not in sys.modules]
@@ -33,3 +34,13 @@ def load(modules: Iterable[str] = _ALL) -> None:
     for name in modules:
         with suppress(ImportError):
             importlib.import_module(name)
+
+
+def emulator() -> ModuleType | None:
+    """Return the module that draws the screen of a terminal; None without its part. Errors: ImportError, of its library."""
+    try:
+        return importlib.import_module(parts.EMULATOR)
+    except ModuleNotFoundError as error:
+        if error.name is None or not parts.EMULATOR.startswith(error.name):
+            raise
+        return None

@@ -18,9 +18,8 @@ from outlive.jobs.interaction import shown_output
 from outlive.part import LogCall
 from outlive.render import head_and_tail, window
 from outlive.render.decode import MAX_HELD_BYTES, leading_cut, trailing_cut
-from outlive.render.encoded.encodings import asked
 from outlive.render.search import Matched, search
-from outlive.render.sources import Excerpted, Source, lines_of, text_of
+from outlive.render.sources import Excerpted, Source, lines_of
 from outlive.render.times import Clock
 from outlive.render.view import View
 from outlive.store.job_dir import JobDir
@@ -58,7 +57,7 @@ def log(
     if since_seq is not None and offset is not None:
         message = f"give {argument('offset')} (lines) or {argument('since_seq')} (position), not both"
         raise invalid("offset", message)
-    view = View(max_bytes, raw, encoding=asked(encoding))
+    view = View(max_bytes, raw, decoding=window.decoding(encoding))
     with lookup.open_job(ctx, job) as job_dir:
         inspection = adoption.inspect_and_adopt(ctx, job_dir)
         with Output(job_dir) as output:
@@ -174,7 +173,7 @@ class _Reader:
         self._times = times
         self._clock = Clock(output, stream) if times else None
         self._parts: list[Excerpted] | None = None
-        self._text = text_of(output, view.encoding)
+        self._text = window.text_of(output, view.decoding)
         self.lines = lines_of(job, output, stream, self._text)
 
     def of(self, stream: int) -> _Reader:

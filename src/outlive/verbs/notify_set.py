@@ -14,8 +14,7 @@ from outlive.jobs import acts, adoption, lookup, watch_spec
 from outlive.jobs import definition as definition_module
 from outlive.jobs.context import Context
 from outlive.jobs.control_client import ask
-from outlive.jobs.permission import boundary
-from outlive.jobs.starting import gate
+from outlive.jobs.starting import boundary, gate
 from outlive.store.inspection.inspect import is_elsewhere
 from outlive.store.job_dir import JobDir
 from outlive.store.output.merged import Output

@@ -13,7 +13,7 @@ from outlive.errors import OutliveError, invalid
 from outlive.jobs import adoption, ending, lookup, ownership
 from outlive.jobs import definition as definition_module
 from outlive.jobs.context import Context
-from outlive.jobs.starting import gate, making
+from outlive.jobs.starting import boundary, gate, making
 from outlive.jobs.starting.answer import Asked
 from outlive.jobs.starting.plan import Plan
 from outlive.jobs.starting.start_and_wait import StartCall
@@ -68,7 +68,7 @@ def _plan(ctx: Context, old: JobDir, env: dict[str, str], host_name: str | None)
         raise invalid(
             "job", "its input was the stdin of the command that started it, which is gone", hint="Use run again."
         )
-    check = definition_module.reading_in(sandbox)
+    check = boundary.reading_in(sandbox)
     overrides = {**read_env_files(before.env_files, check), **before.env, **env}
     masked = sorted(set(before.masked_env) | (env.keys() & set(before.mask)))
     definition = Definition.replace(

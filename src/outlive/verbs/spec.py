@@ -233,9 +233,6 @@ SINCE_SEQ = Arg(
     metavar="SEQ",
     mcp_help="from this next_seq on",
 )
-ENCODING = Arg("encoding", STR, "Encoding of the output where it is not UTF-8, such as latin-1, cp1252, gbk or shift_jis: any that "
-               "Python knows. UTF-16 with a byte order mark needs none.", metavar="NAME",
-               hidden="mcp")  # fmt: skip  # the answer that shows other bytes names it
 RAW = Arg("raw", BOOL, "Output as it came, with escape sequences and overwritten progress.", default=False,
           hidden="mcp")  # fmt: skip
 SHOW = Arg(

@@ -9,7 +9,6 @@ from outlive.jobs import adoption, job_answer, lookup
 from outlive.jobs.context import Context
 from outlive.jobs.interaction import shown_output
 from outlive.render import window
-from outlive.render.encoded.encodings import asked
 from outlive.store.output.merged import Output
 
 _STREAMS = {"both": (0, 1), "stdout": (0,), "stderr": (1,)}
@@ -19,7 +18,7 @@ def tail(
     ctx: Context, *, job: str, tail_lines: int, max_bytes: int, stream: str = "both", encoding: str | None = None
 ) -> Tail:
     """Return the end of stdout, of stderr or of both as exact text."""
-    wanted = asked(encoding)
+    wanted = window.decoding(encoding)
     with lookup.open_job(ctx, job) as job_dir:
         inspection = adoption.inspect_and_adopt(ctx, job_dir)
         with Output(job_dir) as output:

@@ -15,7 +15,7 @@ from outlive.jobs import awaited, job_answer, known_to_session, lookup
 from outlive.jobs.conditions import job_wait, parse
 from outlive.jobs.context import Context
 from outlive.jobs.interaction import reading, shown_output
-from outlive.jobs.permission import reach
+from outlive.jobs.starting import boundary
 from outlive.render import ends, view
 from outlive.render.view import View
 from outlive.store.job_dir import JobDir
@@ -43,7 +43,7 @@ def wait(
     wanted = parse.parsed(until)
     if ctx.caller.rights is not None and any(one.name in parse.EXTERNAL for one in wanted):
         ctx.caller.rights.require(CONTROL, "until with port, http or file")
-    limits_of_caller = reach.of(ctx.caller, wanted)
+    limits_of_caller = boundary.reach(ctx.caller, wanted)
     began = time.monotonic()
     jobs: list[_WaitedJob] = []
     try:

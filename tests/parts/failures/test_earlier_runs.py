@@ -48,6 +48,45 @@ def test_each_answer_about_a_failure_says_what_changed_since_the_run_before(cli:
     jobs.end()
 
 
+def test_tests_that_pass_again_say_which_failures_are_gone(cli: Cli, work: Path, jobs: Jobs) -> None:
+    summary = {0: "=== 9 passed in 0.10s ===\n", 1: "=== 1 failed, 8 passed in 0.10s ===\n"}
+
+    def run(*tests: str, code: int | None = None, end: str | None = None) -> dict[str, Any]:
+        failed = "".join(f"FAILED tests/a.py::{one} - assert 1 == 2\n" for one in tests)
+        code = int(bool(tests)) if code is None else code
+        (work / "report").write_text(failed + (summary[code] if end is None else end))
+        (work / "code").write_text(str(code))
+        return cli.ok("run", "--wait", "cat report; exit $(cat code)")
+
+    run("test_a", "test_b")
+    passed = run()
+    assert passed["previous"] == {
+        **passed["previous"],
+        "exit_code": 1,
+        "gone": 2,
+        "names": ["test_a", "test_b"],
+        "new": 0,
+    }
+    for one in (passed, cli.ok("status", passed["job_id"])):
+        assert re.search(r"The 2 failures of the run before, \S+ s ago, are gone \(test_a, test_b\)\.\n", render(one))
+    said = cli.text("status", passed["job_id"], "--human").stdout
+    assert re.search(r"The 2 failures of the run before, .* ago, are gone \(test_a, test_b\)\n", said)
+    assert "previous" not in run(), "the run before passed"
+    for end in ("ok  \tpkg\t0.1s\n", "OK\n", "Tests: 3 passed, 3 total\n", "test result: ok. 3 passed\n"):
+        run("test_a")
+        assert "The failure of the run before, " in render(run(end=end)), end
+    run("test_a")
+    assert "previous" not in run("test_a", code=0), "its failure is still reported"
+    run("test_a")
+    assert "previous" not in run("test_c", code=0), "another failure is reported"
+    run("test_a")
+    assert "previous" not in run(end="done\n"), "no tests say that they passed"
+    run(code=1, end="error\n")
+    run(code=1, end="")
+    assert "previous" not in run(), "no failure is known"
+    jobs.end()
+
+
 def test_a_run_is_the_same_only_with_the_same_command_and_directory_and_when_it_has_ended(
     cli: Cli, run: Any, work: Path, jobs: Jobs
 ) -> None:

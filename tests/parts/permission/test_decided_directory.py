@@ -13,7 +13,6 @@ import pytest
 
 from support.cli import Cli, configured
 from support.mcp_client import McpSession
-from support.pair import is_stopped
 from support.tiers import ONE_ERA
 from support.wait import until
 
@@ -155,16 +154,12 @@ def test_a_job_that_is_restarted_is_decided_about_anew(cli: Cli, ways: Path, con
 @pytest.mark.parametrize("sandbox", ["off", "workspace-write"])
 @pytest.mark.parametrize("change", CHANGES)
 def test_what_a_rule_allowed_starts_in_no_other_directory(
-    cli: Cli, ways: Path, config: Path, change: Change, sandbox: str, place: Path
+    cli: Cli, ways: Path, config: Path, change: Change, sandbox: str
 ) -> None:
     rule = f'[[policy.rule]]\ndirectory = "{ways}/a/in"\ndecision = "allow"\n'
     config.write_text(f'[policy]\ndefault = "deny"\n{rule}', encoding="utf-8")
     cli.error("run", "--cwd", "b/in", "--", "touch", "made", code="denied")
-    at = {"OUTLIVE_CRASH_AT": "stop:send_request", "OUTLIVE_DEBUG_FILE": str(place / "stopped")}
-    (place / "stopped").touch()
-    with cli.spawn("run", "--cwd", "link", "--sandbox", sandbox, "--", "touch", "made", env=at) as call:
-        until((place / "stopped").read_text, what="the request is ready")
-        until(lambda: is_stopped(call.pid), what="the launcher is stopped")
+    with cli.stopped_at("send_request", "run", "--cwd", "link", "--sandbox", sandbox, "--", "touch", "made") as call:
         change(ways)
         os.kill(call.pid, signal.SIGCONT)
         out, _ = call.communicate(timeout=60)
@@ -176,23 +171,17 @@ def test_what_a_rule_allowed_starts_in_no_other_directory(
 
 @pytest.mark.parametrize("late", [False, True])
 def test_the_end_of_a_job_that_was_denied_at_its_start_is_recorded(
-    cli: Cli, ways: Path, config: Path, place: Path, late: bool
+    cli: Cli, ways: Path, config: Path, late: bool
 ) -> None:
     """By a look before the start, or when it starts: the directory may change between these two."""
     config.write_text(f'{RULES}[audit]\nto = "file"\n', encoding="utf-8")
     job = asked(cli, "link")
-    at = {"OUTLIVE_CRASH_AT": "stop:send_request", "OUTLIVE_DEBUG_FILE": str(place / "stopped")}
-    (place / "stopped").touch()
     if not late:
         replaced(ways)
         cli.ok("approve", job)
     else:
-        with cli.spawn("approve", job, env=at) as call:
-            until((place / "stopped").read_text, what="the request is ready")
-            until(lambda: is_stopped(call.pid), what="the launcher is stopped")
+        with cli.stopped_at("send_request", "approve", job):
             replaced(ways)
-            os.kill(call.pid, signal.SIGCONT)
-            call.communicate(timeout=60)
     ended = cli.ok("wait", job)
     assert (ended["state"], ended["reason"]) == ("failed", "denied")
     (event,) = (one for one in cli.ok("events", job)["events"] if one["type"] == "finished")

@@ -81,6 +81,23 @@ def test_a_program_of_the_workspace_that_is_called_bash_is_no_shell(cli: Cli, co
 
 
 @pytest.mark.usefixtures("system_path")
+def test_a_file_that_bash_reads_first_leads_to_no_program_that_is_allowed(cli: Cli, place: Path, work: Path) -> None:
+    configured(place, '[policy]\ndefault = "deny"\n[[policy.rule]]\nprogram = "/*bin/id"\ndecision = "allow"\n')
+    (work / "id").write_text("#!/bin/sh\ntouch made\n")
+    (work / "id").chmod(0o755)
+    (place / "first").write_text(f"PATH={work}:$PATH\n")
+    read = {"BASH_ENV": str(place / "first")}
+    words = ("--shell-wrapper", "bash -c", "id")
+    assert "BASH_ENV" in cli.error("run", "--wait", *words, code="denied", env=read)["message"]
+    assert cli.ok("policy", "check", "--shell-wrapper", "bash -c", "id", env=read)["decision"] == "deny"
+    assert cli.ok("policy", "check", "--shell-wrapper", "bash -c", "id")["decision"] == "allow"
+    assert not (work / "made").exists()
+    # In a sandbox the variable is not passed on
+    cli.ok("run", "--wait", "--sandbox", "workspace-write", *words, env=read)
+    assert not (work / "made").exists()
+
+
+@pytest.mark.usefixtures("system_path")
 def test_a_link_that_a_job_can_change_leads_to_no_program_that_is_allowed(cli: Cli, config: Path, work: Path) -> None:
     rule = '[[policy.rule]]\nprogram = "/usr/bin/true"\ndecision = "allow"\n'
     config.write_text(f'[policy]\ndefault = "deny"\n{rule}', encoding="utf-8")

@@ -9,7 +9,7 @@ import pytest
 
 from outlive import config
 from outlive.errors import OutliveError
-from outlive.parts.permission.policy import decide
+from outlive.parts.permission.policy import commands_in, decide
 from outlive.parts.permission.policy.rules import Place
 from outlive.parts.permission.settings import policy_of
 from support.pages import CHECKOUT, blocks
@@ -170,6 +170,24 @@ def test_along_the_path_of_a_profile_no_program_is_allowed_and_each_of_its_name_
     assert decided(allows, "id", "sh", "-c").decision == "allow"
     assert decided(allows, "ls", "sh", "-lc").reason is None
     assert decided(denies, "id", "sh", "-c").decision == "allow"
+
+
+def test_what_a_variable_has_a_shell_read_first_may_change_the_path_too(tmp_path: Path) -> None:
+    allows = policy(tmp_path, default("deny", rule(program='"/usr/bin/id"', env='["*"]', decision='"allow"')))
+    denies = policy(tmp_path, default("allow", rule(program='"/home/x/bin/i?"', decision='"deny"')))
+
+    def decided(found: decide.Policy, command: str, **env: str) -> decide.Decision:
+        place = Place("/", path="/usr/bin:/bin", read_first=commands_in.read_first(env))
+        return decide.strictest(decide.decided(found, [command], ["bash", "-c"], place))
+
+    for name in ("BASH_ENV", "ENV", "ZDOTDIR", "BASH_FUNC_id%%"):
+        found = decided(allows, "id", **{name: "x"})
+        assert found.decision == "deny" and name in str(found.reason), name
+        assert decided(allows, "/usr/bin/id", **{name: "x"}).decision == "allow", name
+        assert decided(denies, "id", **{name: "x"}).decision == "deny", name
+        assert decided(allows, "id", **{name: ""}).decision == "allow", name
+    assert decided(allows, "id", **{"BASH_FUNC_which%%": "() { :; }"}).decision == "allow"
+    assert decided(allows, "which x && id", **{"BASH_FUNC_which%%": "() { PATH=x; }"}).decision == "deny"
 
 
 def test_a_relative_program_behind_a_change_of_directory_could_be_any_program(tmp_path: Path) -> None:

@@ -12,7 +12,8 @@ import pytest
 
 from outlive.core.ids import new_id
 from outlive.system import job_group
-from support.cli import Cli, configured, environment
+from outlive.system.tree import COOKIE
+from support.cli import Cli, answer_of, configured, environment
 from support.jobs import rewrite
 from support.preloaded import OUTLIVE
 from support.wait import until
@@ -185,6 +186,15 @@ def test_a_script_whose_starter_has_ended_approves_where_it_has_a_terminal(cli: 
     until((work / "answer").exists, what="the answer")
     assert json.loads((work / "answer").read_text())["ok"], (work / "answer").read_text()
     cli.ok("wait", job)
+
+
+def test_a_call_of_a_job_in_another_session_keeps_no_person_from_approving(cli: Cli, config: Path) -> None:
+    """Tests that run beside this one are in its session, and may run outlive as a job does."""
+    job = pending(cli)
+    with cli.spawn("wait", job, env={COOKIE: new_id()}) as call:
+        answer = cli.run("approve", job).json
+        cli.run("kill", job)
+        assert answer_of(call)["exit_code"] == 0, answer
 
 
 def test_a_plain_process_of_a_running_program_approves(cli: Cli, config: Path, work: Path) -> None:

@@ -16,17 +16,18 @@ from outlive.errors import OutliveError
 from outlive.jobs import lookup
 from outlive.jobs.context import Context, Principal
 from outlive.store.root import Store, default_path
+from outlive.verbs import load
 
 _JOBS = 50  # that are offered: the running ones, and the newest
-_ALIVE = frozenset({"kill", "write", "send-keys", "submit", "paste", "resize", "attach"})  # for running jobs alone
 _BY_ID = frozenset({"remove", "clear", "approve", "deny"})  # take no titles
 
 
 def of(verb: str, word: str, root: str, env: Mapping[str, str]) -> list[tuple[str, str]]:
     """Return titles and short ids of the jobs that the verb can be about, and the whole id where that was begun."""
     names: dict[str, str] = {}
+    is_for_running = verb == "kill" or load(verb).group == "Write to a job"
     for job_id, definition, state in _newest(root, env):
-        if verb in _ALIVE and state != "running":
+        if is_for_running and state != "running":
             continue
         about = f"{state}, {line(definition.name)}"
         title = definition.title

@@ -21,9 +21,8 @@ from outlive.jobs import adoption, ending, job_answer, lookup
 from outlive.jobs.context import Context
 from outlive.jobs.control_client import ControlClient
 from outlive.jobs.interaction import screen
-from outlive.render.encoded.encodings import Encoding, asked
-from outlive.render.encoded.text import Text
-from outlive.render.sources import lines_of, text_of
+from outlive.render import window
+from outlive.render.sources import Decoding, Text, lines_of
 from outlive.render.times import Clock, local
 from outlive.store.inspection.inspect import Inspection
 from outlive.store.job_dir import JobDir
@@ -43,9 +42,9 @@ def log(ctx: Context, _verb: Verb, _options: GlobalOptions, **args: Any) -> int:
     """Show the last lines of a job, then what it prints. Return the exit status."""
     if args["context"] is not None:
         raise invalid("context", "--follow goes without --context: it shows the lines that match", usage=True)
-    if args["compare"] is not None:
+    if args.get("compare") is not None:
         raise invalid("compare", "--follow goes without --compare: it shows what is printed from now on", usage=True)
-    stream, wanted = _STREAMS[args["stream"]], asked(args["encoding"])
+    stream, wanted = _STREAMS[args["stream"]], window.decoding(args.get("encoding"))
     printer = _printer(ctx, raw=args["raw"], search=args.get("search"), timed=args["times"])
     with (
         lookup.open_job(ctx, args["job"]) as job,
@@ -167,12 +166,12 @@ def _fills_its_terminal(ctx: Context, job: JobDir) -> bool:
         return screen.alternate_since(inspection, output, output.end) is not None
 
 
-def _beginning(job: JobDir, stream: int | None, encoding: Encoding | None, args: dict[str, Any]) -> int:
+def _beginning(job: JobDir, stream: int | None, decoding: Decoding | None, args: dict[str, Any]) -> int:
     with Output(job) as output:
         since: int | None = args["since_seq"]
         if since is not None:
             return min(since, output.end_of(stream))
-        with contextlib.closing(lines_of(job, output, stream, text_of(output, encoding))) as lines:
+        with contextlib.closing(lines_of(job, output, stream, window.text_of(output, decoding))) as lines:
             if args["offset"] is not None:
                 lines.count()
                 total, offset = lines.total(), args["offset"]
@@ -215,7 +214,7 @@ class _Follower:
         job: JobDir,
         printer: Printer,
         stream: int | None,
-        encoding: Encoding | None = None,
+        decoding: Decoding | None = None,
         *,
         timed: bool = False,
     ) -> None:
@@ -224,7 +223,7 @@ class _Follower:
         self._job = job
         self._printer = printer
         self._stream = stream
-        self._encoding = encoding
+        self._decoding = decoding
         self._timed = timed
         self._stamp = ""  # the time in front of what is printed next
         self._control = ControlClient(job, output=True)
@@ -259,7 +258,10 @@ class _Follower:
     def _show(self) -> bool:
         """Write what is new. Return False if nothing reads it."""
         with Output(self._job) as output:
-            stop, text = output.end_of(self._stream), text_of(output, self._encoding) if self.at < output.end else None
+            stop, text = (
+                output.end_of(self._stream),
+                window.text_of(output, self._decoding) if self.at < output.end else None,
+            )
             clock = Clock(output, self._stream) if self._timed else None
             while self.at < stop:
                 for stream, data in self._next(output, stop, text, clock):

@@ -21,7 +21,7 @@ from outlive.jobs.conditions.condition import Probe
 from outlive.jobs.conditions.parse import Condition, mark_of, parsed
 from outlive.jobs.context import Context
 from outlive.jobs.control_client import ControlClient
-from outlive.jobs.permission import reach
+from outlive.jobs.starting import boundary
 from outlive.store.inspection.inspect import Inspection
 from outlive.store.job_dir import JobDir
 from outlive.store.output.merged import Output
@@ -161,7 +161,7 @@ class Until:
 
     def check(self, ctx: Context, definition: Definition) -> None:
         """Check that the caller may have looked at what the conditions name. Errors: denied."""
-        limits = reach.of(ctx.caller, self._conditions)
+        limits = boundary.reach(ctx.caller, self._conditions)
         if limits is not None:
             limits.require(definition, self._conditions)
 

@@ -17,7 +17,7 @@ from outlive.jobs.conditions import external
 from outlive.jobs.conditions.condition import Fired, Probe
 from outlive.jobs.conditions.parse import Condition
 from outlive.jobs.context import Context
-from outlive.jobs.permission import reach
+from outlive.jobs.starting import boundary
 from outlive.store.inspection.inspect import Inspection
 from outlive.store.job_dir import JobDir
 from outlive.store.output.merged import Output
@@ -323,7 +323,7 @@ def probes_for(
 
     Errors: OSError, invalid_argument; none is left open then.
     """
-    seen = reach.of(ctx.caller, conditions)
+    seen = boundary.reach(ctx.caller, conditions)
     probes: list[Probe] = []
     try:
         matches = [one for one in conditions if one.name in ("regex", "fail_regex")]

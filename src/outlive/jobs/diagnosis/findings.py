@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from outlive import parts
 from outlive.answers import advice
 from outlive.answers.advice import Advice
 from outlive.answers.job import Prompt, Stopped
 from outlive.jobs.diagnosis import other_machine
-from outlive.jobs.interaction import keyboard, prompt
+from outlive.jobs.interaction import prompt
 from outlive.jobs.starting import gate
 from outlive.store.inspection.inspect import Inspection
 from outlive.store.job_dir import JobDir
@@ -26,7 +27,8 @@ def of(
         pid = supervisor.supervisor_pid
         return advice.told(advice.SUPERVISOR, _stopped(pid), supervisor_pid=pid)
     if asks.keyboard:
-        return advice.told(advice.KEYBOARD, keyboard.hint(asks.keyboard))
+        hold = parts.keyboard(job)
+        return advice.told(advice.KEYBOARD, hold and hold.hint)
     if asks.waiting_for_input:
         return advice.told(advice.INPUT, prompt.hint(inspection, asks))
     found: list[Advice] = []

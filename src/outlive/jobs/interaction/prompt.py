@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from outlive import limits
+from outlive import limits, parts
 from outlive.answers.job import Prompt
-from outlive.core.ids import short_id
 from outlive.core.quoted import escape, visible
 from outlive.jobs.interaction import screen
 from outlive.render.decode import decode
@@ -29,11 +28,9 @@ def text(inspection: Inspection, output: Output) -> str:
 
 def hint(inspection: Inspection, asks: Prompt) -> str:
     """Return how to answer the job; `asks` is what `job_answer.waiting` says."""
-    if asks.echo is False:
-        return (
-            "It asks for a password (what is typed is not shown). Have a person type it: "
-            f"`outlive attach {short_id(inspection.definition.job_id)}` in a terminal; submit types one that you were given."
-        )
     if inspection.definition.pty:
-        return "Answer with submit (types text and Enter) or send-keys (C-c, Up, q); screen shows the terminal."
+        hidden = asks.echo is False
+        said = parts.how_to_answer(inspection, hidden=hidden)
+        what = "It asks for a password (what is typed is not shown): submit" if hidden else "Answer with submit, which"
+        return said or f"{what} types text and Enter."
     return "Answer with submit (a line) or write (text as it is); write with eof ends the input."

@@ -8,21 +8,18 @@ alternate screen; some, like `top`, paint the main screen again and again.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
-from outlive import limits
+from outlive import limits, parts
 from outlive.answers.output import Shown
 from outlive.answers.spans import Cursor
 from outlive.core.records import Terminal
 from outlive.render import window
 from outlive.render.rows import folded
+from outlive.render.screen import Screen
 from outlive.render.view import View
 from outlive.store.inspection.inspect import Inspection
 from outlive.store.job_dir import JobDir
 from outlive.store.output.merged import Output
-
-if TYPE_CHECKING:
-    from outlive.render.screen import Screen
 
 # To the alternate screen and back (xterm's ctlseqs); a full reset leads back too
 _SWITCH = rb"\x1bc|\x1b\[\?(?:[0-9]+;)*(?:47|1047|1049)(?:;[0-9]+)*([hl])"
@@ -31,14 +28,9 @@ _SEARCHED_BYTES = 4_194_304  # so much of the end is searched for a switch or a 
 _REPAINT_BYTES = 65_536  # one repaint is not longer
 
 
-def drawn(inspection: Inspection, output: Output, end: int | None = None) -> Screen:
-    """Return the screen as it is now, or was at output position `end`. Output after a gap is drawn on an empty screen."""
-    from outlive.render.screen import render  # late: 40 ms, of pyte
-
-    terminal = inspection.state.terminal or Terminal()
-    sizes = [(seq, cols, rows) for seq, cols, rows in terminal.sizes]
-    sizes = sizes or [(0, limits.TERMINAL_COLS, limits.TERMINAL_ROWS)]
-    return output.steady(lambda: render(output.read, output.end if end is None else end, sizes, output.gap.merged.stop))
+def drawn(inspection: Inspection, output: Output, end: int | None = None) -> Screen | None:
+    """Return the screen as it is now, or was at output position `end`; None without a part that draws it."""
+    return next(filter(None, (part.screen(inspection, output, end) for part in parts.every())), None)
 
 
 def alternate_since(inspection: Inspection, output: Output, since: int) -> int | None:
@@ -96,7 +88,7 @@ def _rows(terminal: Terminal) -> int:
 
 def instead_of_output(inspection: Inspection, job: JobDir, output: Output, since: int, max_bytes: int) -> Shown | None:
     """Return the output from `since` on, with the screen in place of what draws it; None if no
-    program fills the screen, or if nothing was printed."""
+    program fills the screen, if nothing was printed, or if no part draws it."""
     if since >= output.end:
         return None
     entered = alternate_since(inspection, output, since)
@@ -106,6 +98,8 @@ def instead_of_output(inspection: Inspection, job: JobDir, output: Output, since
     if entered is None:
         return None
     screen = drawn(inspection, output)
+    if screen is None:
+        return None
     rows = text(screen, max_bytes)
     room = max(1, max_bytes - len(rows.encode("utf-8", "replace")))
     before = window.show(job, output, since, entered, View(room), more=False)

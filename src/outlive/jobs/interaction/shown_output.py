@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from outlive import limits, parts
 from outlive.answers.output import Shown
-from outlive.jobs import known_to_session
 from outlive.jobs.context import Context, Principal
 from outlive.jobs.interaction import screen
 from outlive.render import ends, window
-from outlive.render.encoded import not_text
 from outlive.render.view import View
 from outlive.store.inspection.inspect import Inspection
 from outlive.store.job_dir import JobDir
@@ -51,8 +49,10 @@ def takes_long(inspection: Inspection, output: Output, since: int, max_bytes: in
 def snippet(inspection: Inspection, output: Output) -> str:
     """Return the end of the output; while a program fills its terminal, the screen."""
     if inspection.state.terminal:
-        if screen.alternate_since(inspection, output, output.end) is not None:
-            return screen.text(screen.drawn(inspection, output), limits.SNIPPET_BYTES)
+        filled = screen.alternate_since(inspection, output, output.end) is not None
+        drawn = screen.drawn(inspection, output) if filled else None
+        if drawn is not None:
+            return screen.text(drawn, limits.SNIPPET_BYTES)
     return ends.snippet(output)
 
 
@@ -70,17 +70,7 @@ def why(caller: Principal, inspection: Inspection, output: Output) -> str | None
 
 
 def not_utf_8(ctx: Context, output: Output) -> str | None:
-    """Return how to read output that is no UTF-8, if this answer shows any: once for each job and
-    session. A caller without a session is told each time."""
+    """Return how to read the bytes of the output that this answer shows as U+FFFD; None if there are none, or no part knows."""
     if not output.not_utf_8:
         return None
-    end = min(output.end, not_text.SAMPLE_BYTES)
-    if not output.gap.merged.crossed_by(0, end) and not_text.is_no_text(output.read(0, end)):
-        return None  # in no encoding
-    if not known_to_session.tell_once(ctx, output.job, "encoding"):
-        return None
-    example = "encoding=latin-1" if ctx.face == "mcp" else "--encoding latin-1"
-    return (
-        f"Bytes that are not UTF-8 are shown as U+FFFD: pass {example} (or cp1252, gbk, shift_jis) to log, tail or poll to "
-        "read them."
-    )
+    return next(filter(None, (part.not_utf_8(ctx, output) for part in parts.every())), None)

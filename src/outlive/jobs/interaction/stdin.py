@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from outlive import limits
+from outlive import limits, parts
 from outlive.answers.job import Job
 from outlive.answers.writing import Written
 from outlive.core.members import number_of
@@ -13,11 +13,11 @@ from outlive.jobs import acts, adoption
 from outlive.jobs.context import Context
 from outlive.jobs.control_client import ask
 from outlive.jobs.definition import require_input
-from outlive.jobs.interaction import keyboard, typist
+from outlive.jobs.interaction import typist
 from outlive.jobs.interaction.reaction import Reaction
 from outlive.jobs.starting import gate
 from outlive.store.inspection.inspect import Inspection
-from outlive.store.job_dir import KEYBOARD, JobDir
+from outlive.store.job_dir import JobDir
 from outlive.store.output.merged import Output
 from outlive.system import fds
 
@@ -212,6 +212,7 @@ def warnings_of(job: JobDir, inspection: Inspection, done: Delivered, *, not_end
         ]
     if done.lost is not None:
         warnings.append(f"{done.lost}: the rest of it is lost. {_CUT}")
-    if inspection.definition.pty and job.has(KEYBOARD):
-        warnings += keyboard.warning(job)
+    hold = parts.keyboard(job) if inspection.definition.pty else None
+    if hold is not None:
+        warnings.append(hold.warning)
     return warnings

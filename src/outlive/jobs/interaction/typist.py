@@ -113,6 +113,8 @@ def still_stands(inspection: Inspection, output: Output, text: str, typed: Typed
     if not tail or inspection.state.terminal is None or tail not in _squeezed(readable(echo)):
         return False
     before, after = screen.drawn(inspection, output, typed.enter_at), screen.drawn(inspection, output)
+    if before is None or after is None:
+        return False
     rows = [row for row, line in enumerate(before.lines) if tail in _squeezed(line)]
     if not rows or after.lines[rows[-1]] != before.lines[rows[-1]]:
         return False

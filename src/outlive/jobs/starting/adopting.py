@@ -9,7 +9,7 @@ from outlive.core.records import Definition, Identity, Notification
 from outlive.errors import from_os
 from outlive.jobs.context import Principal
 from outlive.jobs.definition import masked_lines
-from outlive.jobs.permission import boundary
+from outlive.jobs.starting import boundary
 from outlive.launch import configured
 from outlive.store.inspection import adoptions, unseen_end
 from outlive.store.inspection.inspect import Inspection

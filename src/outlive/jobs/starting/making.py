@@ -20,9 +20,8 @@ from outlive.jobs import definition as definition_module
 from outlive.jobs.context import Context, Principal
 from outlive.jobs.control_client import received, refused
 from outlive.jobs.definition import masked_lines
-from outlive.jobs.permission import boundary
 from outlive.jobs.pipelines import stages
-from outlive.jobs.starting import gate
+from outlive.jobs.starting import boundary, gate
 from outlive.jobs.starting.plan import Plan
 from outlive.launch import configured, engines
 from outlive.store import atomic_file
@@ -188,7 +187,7 @@ def started(job: JobDir, sock: socket.socket | None, locks: Locks) -> None:
                 if "error" in failed:  # on another host
                     raise refused(failed["error"])
                 if failed.get("sandbox"):
-                    raise boundary.not_set_up(failed["failed"])
+                    raise boundary.of_part().not_set_up(failed["failed"])
                 if failed.get("moved"):
                     raise OutliveError("denied", f"{failed['failed']}; nothing was run", hint=AGAIN)
                 error = OSError(failed["errno"], failed["failed"], failed.get("path"))
@@ -234,7 +233,7 @@ def plan_of_created(caller: Principal, job: JobDir) -> Plan:
     definition_module.check_parts(definition)
     host = definition_module.host_of(caller, definition.host or LOCAL)
     definition_module.directory_on(caller, host, definition.cwd)
-    check = definition_module.reading_in(definition.sandbox)
+    check = boundary.reading_in(definition.sandbox)
     overrides = {**read_env_files(definition.env_files, check), **definition.env}
     stdin_fd = None if definition.stdin_path is None else definition_module.open_stdin(definition.stdin_path, check)
     return Plan(definition, overrides, stdin_data=stdin_data(job), stdin_fd=stdin_fd)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 from outlive import limits
 from outlive.core.members import number_of
-from outlive.mcp.tools.offer import WRITING
+from outlive.mcp.tools.offer import types
 from outlive.verbs.spec import Verb
 
 
@@ -20,7 +20,7 @@ def clamp(
         return args, {}
     given, most = args[name], limits.MCP_CALL_MS
     wanted = given if isinstance(given, int) else None
-    if verb.name in WRITING:
+    if types(verb):
         args = {**args, **{other: min(number_of(args, other), most) for other in ("wait_ms", "timeout_ms")}}
     elif wanted is None or wanted > most:
         most = longest_ms()
@@ -44,7 +44,7 @@ def waiting_argument(verb: Verb, args: Mapping[str, object]) -> str | None:
     job's."""
     if verb.name in ("poll", "wait"):
         return "timeout_ms" if "timeout_ms" in args else None
-    if verb.name in WRITING:  # first the job reads it, then it reacts
+    if types(verb):  # first the job reads it, then it reacts
         return max("wait_ms", "timeout_ms", key=lambda name: number_of(args, name))
     name = "wait_ms" if verb.name == "kill" else "yield_ms"
     return None if name not in args or (args.get("background") and not args.get("until")) else name

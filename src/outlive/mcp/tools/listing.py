@@ -14,6 +14,7 @@ from outlive.limits import MAX_SHOWN_BYTES
 from outlive.mcp import instructions
 from outlive.mcp.tools import schemas
 from outlive.mcp.tools.offer import EXEC, PROCESS, RUN, WAIT_ARGUMENTS, process_verbs, tool_annotations
+from outlive.verbs.spec import Verb
 
 # Claude Code puts a longer result into a file, and shows 2 kB of it
 _MOST_CHARS = MAX_SHOWN_BYTES + 20_000
@@ -64,7 +65,7 @@ def tools(offers: Collection[str], config: Config, audience: Audience = Audience
             {
                 "name": PROCESS,
                 "title": "Follow jobs" if reads else "Follow and control jobs",
-                "description": instructions.process_description(rights.level),
+                "description": instructions.process_description(rights.level, _of_parts(allowed)),
                 "inputSchema": schemas.of_actions(allowed, run if runs else None, config, audience.limited),
                 **of_answers,
                 "annotations": tool_annotations(open_world=False, reads=reads),
@@ -80,3 +81,13 @@ def _meta(search: str) -> dict[str, object]:
     """Return what Claude Code reads of a tool and shows to no model: what its tool search looks in, and how long a
     result may be."""
     return {"anthropic/searchHint": search, "anthropic/maxResultSizeChars": _MOST_CHARS}
+
+
+def _of_parts(allowed: Mapping[str, Verb]) -> str:
+    """Return what the actions of parts that are offered are for."""
+    sentences = []
+    for part in parts.every():
+        names = [name for name in part.actions if any(verb.name == name for verb in allowed.values())]
+        if part.about_actions and names:
+            sentences.append(f"{', '.join(names)}: {part.about_actions}. ")
+    return "".join(sentences)

@@ -5,10 +5,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
+from outlive import parts
 from outlive import verbs as verbs_module
+from outlive.answers.writing import Written
 from outlive.config import Config
 from outlive.errors import invalid
-from outlive.sandbox import bubblewrap
 from outlive.system import shells
 from outlive.verbs import spec
 from outlive.verbs.spec import Arg, Verb
@@ -16,7 +17,6 @@ from outlive.verbs.spec import Arg, Verb
 EXEC, PROCESS = TOOLS = ("exec", "process")
 RUN = "run"
 STARTING = frozenset({RUN, "create", "start", "restart"})  # take defaults from [exec] of the configuration
-WRITING = frozenset({"write", "send-keys", "submit", "paste"})  # they answer with the job's reaction, as poll would
 _OFFERED_WHERE_POSSIBLE = frozenset({"sandbox", "network"})  # without a word of the configuration too
 WAIT_ARGUMENTS = ("yield_ms", "background")  # not for `--tools exec`, which answers at the end of a command
 
@@ -36,6 +36,11 @@ def process_verbs() -> dict[str, Verb]:
     return {verb.action: verb for verb in map(verbs_module.load, verbs_module.offered()) if verb.name != RUN}
 
 
+def types(verb: Verb) -> bool:
+    """Return whether a verb types into a job: it answers with the job's reaction, as poll would."""
+    return verb.result is Written
+
+
 def tool_annotations(*, open_world: bool, reads: bool = False) -> dict[str, bool]:
     return {"readOnlyHint": reads, "destructiveHint": not reads, "idempotentHint": False, "openWorldHint": open_world}
 
@@ -50,7 +55,7 @@ def listed(verb: Verb, config: Config, limited: Collection[str] = ()) -> list[Ar
     shown = [arg for arg in accepted(verb) if not arg.hidden]
     useful = [arg for arg in shown if arg.section is None or arg.section in limited or config.uses(arg.section)]
     possible = [arg for arg in shown if arg.name in _OFFERED_WHERE_POSSIBLE and arg not in useful]
-    if possible and bubblewrap.can_work(config.get("sandbox", "bwrap")):
+    if possible and any(part.can_sandbox(config) for part in parts.every()):
         useful = [arg for arg in shown if arg in useful or arg in possible]
     return useful
 
@@ -70,7 +75,7 @@ def defaults_of(verb: Verb, config: Config) -> dict[str, object]:
         configured["yield_ms"] = config.get("exec", "background_ms")
         configured["timeout"] = round(config.get("exec", "timeout_sec") * 1000)
     shown = config.get("exec", "max_output_bytes")
-    if verb.name == "poll" or verb.name in WRITING:
+    if verb.name == "poll" or types(verb):
         pending = config.get("exec", "pending_max_output_bytes")
         shown = shown if pending is None else pending
     if shown is not None:

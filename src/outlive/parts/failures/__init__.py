@@ -24,6 +24,16 @@ from outlive.part import (
 
 MATCHERS = "output.problem_matcher"
 JOINING = "|;&\n"  # without one of these a string is one command
+_PASSING = (b"pass", b"ok", b"success", b"succeeded")  # what runners of tests print at the end, in any case ...
+_SUMMARY_BYTES = 1_024  # ... here
+
+
+def tests_passed(inspection: Inspection, output: Output) -> bool:
+    """Return whether a job ended well whose last words may be those of tests that passed."""
+    if not inspection.state.finished or inspection.state.ended_badly:
+        return False
+    end = output.read(max(0, output.end - _SUMMARY_BYTES), output.end).lower()
+    return any(word in end for word in _PASSING)
 
 
 class Failures(Part):
@@ -48,7 +58,7 @@ class Failures(Part):
         joined = definition.shell is not None and any(sign in text for sign in JOINING)
         ended = state.finished and (state.ended_badly or state.errno or joined or definition.sandbox is not None)
         silent = look.silent_ms is not None and look.silent_ms >= limits.SILENT_MS
-        if not (looks or ended or silent):
+        if not (looks or ended or silent or tests_passed(look.inspection, look.output)):
             return None
         from outlive.parts.failures import of_job
 
@@ -90,7 +100,7 @@ class Failures(Part):
         from outlive.answers import other_run
 
         said = other_run.previous(answer)
-        if not process or other_run.is_same(object_of(answer, "previous")):
+        if not process or answer.get("exit_code") == 0 or other_run.is_same(object_of(answer, "previous")):
             return [f"{said}."]
         return [
             f"{said}; process action=log job_id={short_id(text_of(answer, 'job_id'))} compare=true shows what is new."

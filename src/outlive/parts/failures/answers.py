@@ -1,4 +1,4 @@
-"""What answers about a job that failed say besides."""
+"""What answers about a job that ended say besides."""
 
 from __future__ import annotations
 
@@ -13,5 +13,6 @@ class Before(Part):
 
     previous: OtherRun | None = optional(
         "Of a job that failed: the last run before it of the same command in the same directory. gone and new count "
-        "kinds of failures, where either reports any.", human=HIDDEN
+        "kinds of failures, where either reports any. Of tests that passed: that run, if it failed and all its failures are gone.",
+        human=HIDDEN,
     )  # fmt: skip

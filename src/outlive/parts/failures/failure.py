@@ -6,8 +6,8 @@ from __future__ import annotations
 import re
 
 from outlive.core.records import Definition
-from outlive.jobs.diagnosis import last_words, sandboxed
-from outlive.parts.failures import person
+from outlive.jobs.diagnosis import last_words
+from outlive.parts.failures import person, sandboxed
 from outlive.parts.failures.causes import line_ends, look_alikes, silent_end
 from outlive.store.inspection.inspect import Inspection
 from outlive.store.output.merged import Output

@@ -7,9 +7,8 @@ from outlive.answers import advice, sentences
 from outlive.answers.advice import Advice
 from outlive.answers.other_run import OtherRun
 from outlive.core.started import never_ran
-from outlive.jobs.diagnosis import sandboxed
 from outlive.part import Look, Said
-from outlive.parts.failures import JOINING, exit_code, failure, silence
+from outlive.parts.failures import JOINING, exit_code, failure, sandboxed, silence, tests_passed
 from outlive.parts.failures.answers import Before
 from outlive.parts.failures.causes import own_words, taken_port
 from outlive.parts.failures.runs import changes, earlier_runs
@@ -23,10 +22,13 @@ def said(look: Look) -> Said:
     found = [*advice.told(advice.OWN_WORDS, own_words.hint(definition, state)), *_at_end(look)]
     if look.silent_ms is not None and look.silent_ms >= limits.SILENT_MS:
         found += silence.advice_on(look.inspection, look.job, look.output, look.silent_ms)
-    if not (state.finished and state.ended_badly) or state.reason == "kill" or never_ran(state.state, state.reason):
+    if not state.finished or state.reason == "kill" or never_ran(state.state, state.reason):
         return Said(None, found)
     checkpoint()
-    return Said(Before(previous=previous(look)), found)
+    if state.ended_badly:
+        return Said(Before(previous=previous(look)), found)
+    mended = _mended(look) if tests_passed(look.inspection, look.output) else None
+    return Said(mended and Before(previous=mended), found)
 
 
 def previous(look: Look) -> OtherRun | None:
@@ -37,9 +39,7 @@ def previous(look: Look) -> OtherRun | None:
         return None
     with job, Output(job) as before:
         run = earlier_runs.described(job.job_id, job.read_state())
-        counted = changes.of_failures(
-            before, look.output, look.ctx.caller.config.get("output", "problem_matcher") or ()
-        )
+        counted = _counted(look, before)
     if counted is None:
         return run
     run.gone, run.new, run.names = counted.gone, counted.new, counted.names or None
@@ -47,6 +47,26 @@ def previous(look: Look) -> OtherRun | None:
     if failed and (counted.silent or run.exit_code != look.inspection.state.exit_code):
         run.gone, run.names, run.different = None, None, True
     return run
+
+
+def _mended(look: Look) -> OtherRun | None:
+    """Return the run before a job whose tests passed, if that failed, with its failures; None if one is left or new."""
+    job = earlier_runs.find(look.ctx.caller, look.inspection.definition)
+    if job is None:
+        return None
+    with job, Output(job) as before:
+        state = job.read_state()
+        if state is None or not state.ended_badly:
+            return None
+        run, counted = earlier_runs.described(job.job_id, state), _counted(look, before)
+    if counted is None or counted.shared or counted.new or not counted.gone:
+        return None
+    run.gone, run.new, run.names = counted.gone, 0, counted.names or None
+    return run
+
+
+def _counted(look: Look, before: Output) -> changes.Counts | None:
+    return changes.of_failures(before, look.output, look.ctx.caller.config.get("output", "problem_matcher") or ())
 
 
 def _at_end(look: Look) -> list[Advice]:

@@ -10,7 +10,7 @@ from outlive.part import Part, Tool
 
 class Page(Part):
     name = "page"
-    needs = ("http", "failures", "permission")
+    needs = ("http", "failures", "permission", "terminal")
     verbs = {"ui": "outlive.parts.page.verbs:UI"}
     extension = "outlive.parts.page.chat.handlers:View"
     beside_mcp = "outlive.parts.page.beside:Beside"

@@ -1,7 +1,7 @@
 """The keyboards that pages hold: each as long as its tab asks for the terminal.
 
 A tab names itself by a random text. While it holds the keyboard of a job, this server holds it for
-the tab (jobs/interaction/keyboard.py), and lets go when the tab has not asked for some seconds.
+the tab (parts/terminal/keyboard.py), and lets go when the tab has not asked for some seconds.
 """
 
 from __future__ import annotations
@@ -19,11 +19,12 @@ from outlive.errors import OutliveError, invalid
 from outlive.jobs import adoption, definition, lookup
 from outlive.jobs.context import Context
 from outlive.jobs.control_client import ask
-from outlive.jobs.interaction import keyboard, stdin
-from outlive.jobs.interaction.keyboard import Keyboard
+from outlive.jobs.interaction import stdin
 from outlive.mcp import threads
 from outlive.mcp.caller import Caller
 from outlive.mcp.tools.call import Calls
+from outlive.parts.terminal import keyboard
+from outlive.parts.terminal.keyboard import Keyboard
 from outlive.system.user import person
 
 Key = tuple[str, str, str]  # client, job, tab

@@ -12,8 +12,9 @@ from outlive.core.records import Terminal
 from outlive.jobs import adoption, job_answer, lookup
 from outlive.jobs.context import Context
 from outlive.jobs.control_client import ControlClient
-from outlive.jobs.interaction import keyboard as of_job
-from outlive.jobs.interaction import screen, stdin
+from outlive.jobs.interaction import stdin
+from outlive.parts.terminal import drawing
+from outlive.parts.terminal import keyboard as of_job
 from outlive.store.inspection.inspect import Inspection
 from outlive.store.job_dir import JobDir
 from outlive.store.output.merged import Output
@@ -66,7 +67,7 @@ def _answer(inspection: Inspection, output: Output, job_id: str, seq: int | None
     end = output.end
     hole = output.gap.merged
     if seq is None or seq > end or end - seq > _MOST_BYTES or hole.crossed_by(seq, end):
-        data, reset = screen.drawn(inspection, output).emulator.paint(), True
+        data, reset = drawing.of_job(inspection, output).paint(), True
     else:
         data, reset = output.read(seq, end), False
     return {
@@ -84,7 +85,7 @@ def _answer(inspection: Inspection, output: Output, job_id: str, seq: int | None
 
 def _held_since(job: JobDir) -> str:
     held = of_job.holder(job)
-    return "" if held is None else held["since"]
+    return "" if held is None else held.since
 
 
 def _size(inspection: Inspection) -> list[int]:

@@ -21,13 +21,14 @@ from outlive.core.units import timestamp
 from outlive.errors import OutliveError
 from outlive.jobs import acts
 from outlive.jobs.context import Context, Decided, Principal
-from outlive.jobs.permission import boundary
+from outlive.jobs.starting import boundary
 from outlive.jobs.starting.plan import Plan
+from outlive.launch import engines
 from outlive.parts.permission.approvals import asked, files
 from outlive.parts.permission.approvals.asked import Approval, GivenInput
 from outlive.parts.permission.approvals.facts import decides, digest
 from outlive.parts.permission.approvals.person import namespaces
-from outlive.parts.permission.policy import always, decide
+from outlive.parts.permission.policy import always, commands_in, decide
 from outlive.parts.permission.policy.decide import Decision, Policy
 from outlive.parts.permission.policy.rules import ASK, DENY, Place
 from outlive.parts.permission.settings import policy_of
@@ -80,7 +81,7 @@ def require(ctx: Context, plan: Plan, *, ask: bool) -> None:
 
 def _bound(caller: Principal, definition: Definition) -> Definition:
     """Return the definition of a job that starts in exactly the directory that its `cwd` leads to now. Errors: denied."""
-    if boundary.is_apart(caller, definition):
+    if engines.is_apart(caller.config, definition):
         return Definition.replace(definition, cwd_id=None)
     cwd = os.path.realpath(definition.cwd)
     try:
@@ -175,6 +176,7 @@ def _place(caller: Principal, definition: Definition, overrides: Mapping[str, st
         sandbox=sandbox.mode if sandbox else "off",
         git=sandbox.git if sandbox else "write",
         variables=[*overrides],
+        read_first=commands_in.read_first({**boundary.inherited(definition, caller.env), **overrides}),
     )
 
 

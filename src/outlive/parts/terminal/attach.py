@@ -24,11 +24,12 @@ from outlive.jobs import acts, adoption, lookup
 from outlive.jobs.context import Context
 from outlive.jobs.control_client import ControlClient, ask
 from outlive.jobs.diagnosis import other_machine
-from outlive.jobs.interaction import keyboard, stdin
+from outlive.jobs.interaction import stdin
 from outlive.jobs.starting import gate
-from outlive.render.emulator import RESET
-from outlive.render.for_terminals import ForTerminals
-from outlive.render.screen import render
+from outlive.parts.terminal import keyboard
+from outlive.parts.terminal.drawing import render
+from outlive.parts.terminal.emulator import RESET
+from outlive.parts.terminal.for_terminals import ForTerminals
 from outlive.store.inspection.inspect import Inspection
 from outlive.store.job_dir import JobDir
 from outlive.store.output.merged import Output
@@ -201,7 +202,7 @@ class Session:
             sizes = sizes or [(0, *pty.size(1))]
             screen = out.steady(lambda: render(out.read, out.end, sizes, out.gap.merged.stop))
             self._shown = out.end
-        stdio.write(ForTerminals().feed(screen.emulator.paint()))
+        stdio.write(ForTerminals().feed(screen.paint()))
         self._note_until = time.monotonic() + _NOTE_S if note else None
         if note := note or self._standing_note():
             cols, rows = pty.size(1)
@@ -270,7 +271,7 @@ class Session:
 
     def _whose(self) -> str:
         person = keyboard.holder(self._job)
-        who = "no person types" if person is None else f"{person['held_by']} types"
+        who = "no person types" if person is None else f"{person.held_by} types"
         return f"{who}; {TAKES} takes the keyboard"
 
     def _give_back(self) -> None:

@@ -22,11 +22,11 @@ from outlive.parts.permission.at_terminal import ask
 from outlive.parts.permission.at_terminal.inbox import EMPTY, type_line
 from outlive.parts.permission.verbs.inbox import question_of
 from outlive.parts.terminal import attach
+from outlive.parts.terminal.screen import screen
 from outlive.parts.top.jobs import Jobs, asks
 from outlive.verbs import spelling
 from outlive.verbs.kill import kill
 from outlive.verbs.log import log
-from outlive.verbs.screen import screen
 
 _EVERY_S = 1.0
 _PREVIEW_ROWS = 9

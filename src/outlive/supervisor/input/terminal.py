@@ -18,6 +18,7 @@ from outlive.core import records
 from outlive.store import fault_report
 from outlive.store.job_dir import LOGS, JobDir
 from outlive.store.output.gap import GapFile
+from outlive.supervisor import large_code
 from outlive.supervisor.event_loop import EventLoop
 from outlive.system import daemonize, pty, tree
 
@@ -232,9 +233,10 @@ class Terminal:
         log, question = self._log, first
 
         def look() -> None:
-            from outlive.render.screen import render  # late: large_code.py
-
-            screen = render(lambda start, stop: os.pread(log, stop - start, start), question.at, sizes)
+            emulator = large_code.emulator()
+            if emulator is None:  # end of file, and a guess
+                return
+            screen = emulator.render(lambda start, stop: os.pread(log, stop - start, start), question.at, sizes)
             os.write(write_end, b"\x1b[%s%d;%dR" % (question.prefix, screen.row + 1, screen.column + 1))
 
         def body() -> int:

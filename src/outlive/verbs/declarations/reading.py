@@ -1,13 +1,12 @@
 """What reads a job: what it printed, what happened to it, what it uses."""
 
 from outlive import limits
-from outlive.answers.reading import Events, Log, Polled, Screen, Tail, Used, Wait
+from outlive.answers.reading import Events, Log, Polled, Tail, Used, Wait
 from outlive.core.records import READ
 from outlive.verbs.shared_args import CONDITIONS, with_those_of_parts
 from outlive.verbs.spec import (
     BOOL,
     BUDGET,
-    ENCODING,
     INT,
     ITEMS,
     JOB,
@@ -38,26 +37,18 @@ POLL = Verb(
     "Read new output since a position, and the state.",
     "outlive.verbs.poll:poll",
     group="Read and wait",
-    args=(
+    args=(*with_those_of_parts((
         JOB,
         SINCE_SEQ,
-        Arg(
-            "timeout_ms",
-            MS,
-            "Wait at most this long for output, a prompt or the end; 0: not at all.",
-            default=0,
-            minimum=0,
-            metavar="DURATION",
-            mcp_help="wait for news so long",
-        ),
+        Arg("timeout_ms", MS, "Wait at most this long for output, a prompt or the end; 0: not at all.", default=0, minimum=0,
+            metavar="DURATION", mcp_help="wait for news so long"),
         MAX_BYTES,
         RAW,
         SHOW,
-        ENCODING,
-    ),
+    )),),
     right=READ,
     result=Polled,
-)
+)  # fmt: skip
 LOG = Verb(
     "log",
     "Read output by line, by position, or search it.",
@@ -80,7 +71,6 @@ LOG = Verb(
             maximum=100, metavar="N", hidden="mcp"),
         MAX_BYTES,
         RAW,
-        ENCODING,
         Arg("times", BOOL, "Say when each line was printed.", default=False, hidden="mcp"),
         Arg("follow", BOOL, "Show the last 10 lines, or from --limit, --offset or --since-seq on, then what is printed, until the "
             "job ends; no answer follows. Of --search only the lines that match.", default=False, mcp="", short="-f"),
@@ -94,7 +84,7 @@ TAIL = Verb(
     "Read the last lines of both streams as exact text.",
     "outlive.verbs.tail:tail",
     group="Read and wait",
-    args=(
+    args=(*with_those_of_parts((
         JOB,
         Arg("tail_lines", INT, "Lines of each stream.", default=limits.TAIL_LINES, minimum=0, metavar="N",
             aliases=("limit",), hidden="mcp"),
@@ -102,8 +92,7 @@ TAIL = Verb(
             mcp_default=limits.MCP_SHOWN_BYTES // 2, minimum=1,
             maximum=limits.MAX_SHOWN_BYTES, metavar="N", mcp_help=MAX_BYTES.mcp_help),
         Arg("stream", STR, "Which stream.", default="both", choices=("both", "stdout", "stderr"), mcp_help="(default both)"),
-        ENCODING,
-    ),
+    )),),
     right=READ,
     result=Tail,
 )  # fmt: skip
@@ -161,16 +150,3 @@ EVENTS = Verb(
     right=READ,
     result=Events,
 )  # fmt: skip
-SCREEN = Verb(
-    "screen",
-    "Show the terminal of a pty job as a person would see it now.",
-    "outlive.verbs.screen:screen",
-    group="Read and wait",
-    args=(
-        JOB,
-        Arg("offset", INT, "First row to show, from 0.", minimum=0, hidden="mcp", metavar="ROW"),
-        BUDGET,
-    ),
-    right=READ,
-    result=Screen,
-)

@@ -1,10 +1,9 @@
 """What types into a job."""
 
-from outlive import limits
-from outlive.answers.writing import Resized, Written
+from outlive.answers.writing import Written
 from outlive.core.records import CONTROL
 from outlive.verbs.shared_args import TEXT_FIRST, WRITING
-from outlive.verbs.spec import BOOL, INT, JOB, STR, STRS, Arg, Verb
+from outlive.verbs.spec import BOOL, JOB, STR, STRS, Arg, Verb
 
 WRITE = Verb(
     "write",
@@ -29,25 +28,6 @@ WRITE = Verb(
     right=CONTROL,
     result=Written,
 )
-SEND_KEYS = Verb(
-    "send-keys",
-    "Press keys in the terminal of a pty job.",
-    "outlive.verbs.send_keys:send_keys",
-    group="Write to a job",
-    args=(
-        JOB,
-        Arg("keys_", STRS, "Keys by their names in tmux: C-c, M-x, S-Tab, Enter, Up, F5; a character is itself, other words are refused.", default=(),
-            cli="KEY", mcp="keys", metavar="KEY", mcp_help="tmux names: C-c, M-x, Enter, F5"),
-        Arg("hex_", STRS, "Bytes in hex, such as 1b.", default=(), cli="--hex", mcp="hex", hidden="mcp", metavar="HEX"),
-        Arg("literal", STR, "Text to type as it is, before the keys.", mcp="text", aliases=("literal", "data"),
-            metavar="TEXT", mcp_help=TEXT_FIRST, typed=True),
-        *WRITING,
-    ),
-    right=CONTROL,
-    result=Written,
-    detail="Modifiers C- (or ^), M- and S- in any order. Names: Enter Tab Escape Space BSpace Up Down Left Right Home "
-    "End PageUp PageDown Insert Delete F1-F12 KP0-KP9 KPEnter and more. Cursor keys follow the mode the program set.",
-)  # fmt: skip
 SUBMIT = Verb(
     "submit",
     "Type text, if any, and press Enter in a job's terminal; without a terminal, write it and a newline to its stdin.",
@@ -85,44 +65,4 @@ SUBMIT = Verb(
     ),
     right=CONTROL,
     result=Written,
-)
-PASTE = Verb(
-    "paste",
-    "Paste text into the terminal of a pty job.",
-    "outlive.verbs.paste:paste",
-    group="Write to a job",
-    args=(
-        JOB,
-        Arg("text", STR, "Text to paste.", default="", aliases=("data",), metavar="TEXT", mcp_help="", typed=True),
-        Arg(
-            "bracketed", BOOL, "Add paste markers even if the program did not ask for them.", default=None, hidden="mcp"
-        ),
-        *WRITING,
-    ),
-    right=CONTROL,
-    result=Written,
-)
-RESIZE = Verb(
-    "resize",
-    "Change the size of a pty job's terminal.",
-    "outlive.verbs.resize:resize",
-    group="Write to a job",
-    args=(
-        JOB,
-        Arg(
-            "cols",
-            INT,
-            "Columns.",
-            required=True,
-            minimum=1,
-            maximum=limits.MAX_TERMINAL_COLS,
-            metavar="N",
-            hidden="mcp",
-        ),
-        Arg(
-            "rows", INT, "Rows.", required=True, minimum=1, maximum=limits.MAX_TERMINAL_ROWS, metavar="N", hidden="mcp"
-        ),
-    ),
-    right=CONTROL,
-    result=Resized,
 )

@@ -17,13 +17,13 @@ from outlive import parts, verbs
 from outlive.answers import advice
 from outlive.answers.job import Status
 from outlive.answers.listing import Listed
+from outlive.answers.writing import Written
 from outlive.core.members import Members, entries_of, number_of, object_of, text_of, texts_of
 from outlive.core.quoted import in_json, visible
 from outlive.core.records import FINISHED
 from outlive.core.units import counted
 from outlive.mcp.tools.text import declared, sentences
 from outlive.render import events, times
-from outlive.render.rows import folded
 from outlive.verbs import brief
 
 _OUTPUT = frozenset({"output", "snapshot", "snippet", "stdout_tail", "stderr_tail", "lines", "notices", "hint"})
@@ -38,7 +38,7 @@ def render(
     if not answer.get("ok"):
         said = [*_error(object_of(answer, "error")), *sentences.secrets(answer), *sentences.notices(answer, process)]
         return "\n".join(map(_one_line, said))
-    body, words = _BY_TYPE.get(text_of(answer, "type"), _by_declaration)(answer, process)
+    body, words = _said(answer, process)
     body = body.rstrip("\r\n")
     about = [*sentences.clamped(answer), *sentences.secrets(answer), *sentences.notices(answer, process)]
     about += [*_facts(members), *sentences.size(body)]
@@ -46,6 +46,19 @@ def render(
     if job_word:
         lines = [re.sub(r"\bjob(?:_id)?(?==| [0-9A-Z]{26}\b)", job_word, line) for line in lines]
     return "\n".join([*lines, "", body] if body else lines)
+
+
+def _said(answer: Members, process: bool) -> tuple[str, list[str]]:
+    """Return the output that an answer shows, and the lines of ours."""
+    type_ = text_of(answer, "type")
+    of_heart, of_part = _BY_TYPE.get(type_), parts.for_model(type_)
+    if of_heart is not None:
+        return of_heart(answer, process)
+    if of_part is not None:
+        return of_part(answer)
+    if verbs.record_of(type_) is Written:
+        return _write(answer, process)
+    return _by_declaration(answer, process)
 
 
 def _facts(members: Members | None) -> list[str]:
@@ -295,13 +308,17 @@ def _list(answer: Members, _process: bool) -> tuple[str, list[str]]:
     # Where none is marked as another's: a brief list of the session's own jobs, or a full one
     unmarked = not any(job.get("others") for job in jobs)
     owners = unmarked and len({job.get("owner") for job in jobs}) > 1
-    places = unmarked and len({job.get("cwd") for job in jobs}) > 1
+    directories = {text_of(job, "cwd") for job in jobs}
+    shared = next(iter(directories)) if len(directories) == 1 and len(jobs) > 1 else ""
+    told += f"; all in {visible(shared)}" if shared else ""
+    places = None if shared else unmarked and len(directories) > 1
     rows = (_one_line(_list_line(job, owners, places)) for job in jobs)
     return "\n".join(rows), [told, *sentences.hint(answer)]
 
 
-def _list_line(job: Members, owners: bool, places: bool) -> str:
-    """`owners`, `places`: the jobs of the list are not all of one owner, or of one directory."""
+def _list_line(job: Members, owners: bool, places: bool | None) -> str:
+    """`owners`: the jobs of the list are not all of one owner. `places`: whether own jobs show their directory; None: the
+    heading has that of all."""
     since = text_of(job, "started_at") or text_of(job, "created_at")
     said = Listed.IN_SENTENCES | sentences.said_in_state(job)
     rest = brief.besides(brief.of_entry(dict(job), Listed), Listed.flat(), said)
@@ -320,10 +337,11 @@ def _list_line(job: Members, owners: bool, places: bool) -> str:
     return "  ".join(part for part in parts if part) + (f" :: {sentences.command_line(last)}" if last else "")
 
 
-def _whose(job: Members, owners: bool, places: bool) -> str:
+def _whose(job: Members, owners: bool, places: bool | None) -> str:
     if job.get("owner") and (owners or job.get("others")):
-        session = f", session {job['session']}," if job.get("session") else ""
-        return visible(f"[of {job['owner']}{session} in {job.get('cwd')}]")
+        session = f", session {job['session']}" if job.get("session") else ""
+        where = "" if places is None else f"{',' if session else ''} in {job.get('cwd')}"
+        return visible(f"[of {job['owner']}{session}{where}]")
     return f"[in {visible(text_of(job, 'cwd'))}]" if places and job.get("cwd") else ""
 
 
@@ -375,24 +393,6 @@ def _help(answer: Members, _process: bool) -> tuple[str, list[str]]:
     return "", [f"{action}: {does}" for action, does in object_of(answer, "actions").items()] or ["No actions."]
 
 
-def _screen(answer: Members, _process: bool) -> tuple[str, list[str]]:
-    about = [_size(answer), *sentences.cursor(object_of(answer, "cursor"))]
-    about += ["alternate screen"] if answer.get("alternate_screen") else []
-    about += [f"title: {answer['title']}"] if answer.get("title") else []
-    lines = [f"{answer.get('state')}; {'; '.join(about)}", *texts_of(answer, "warnings")]
-    if answer.get("state") in FINISHED:
-        lines.append(f"The job has ended ({answer['state']}): this is how it left its terminal.")
-    elif answer.get("waiting_for_input"):
-        lines.append("It is waiting for input.")
-    rows = folded(texts_of(answer, "lines"), number_of(answer, "first_row"))
-    lines += sentences.hint(answer)
-    return rows, lines if rows else [*lines, "(an empty screen)"]
-
-
-def _size(answer: Members) -> str:
-    return f"{answer.get('cols')}x{answer.get('rows')}"
-
-
 def _by_declaration(answer: Members, process: bool) -> tuple[str, list[str]]:
     lines = declared.lines(answer)
     return ("", [*lines, *sentences.hint(answer)]) if lines else _plain(answer, process)
@@ -420,11 +420,6 @@ _BY_TYPE: dict[str, Callable[[Members, bool], tuple[str, list[str]]]] = {
     "events": _events,
     "log": _log,
     "tail": _tail,
-    "write": _write,
-    "send_keys": _write,
-    "submit": _write,
-    "paste": _write,
-    "screen": _screen,
     "kill": _kill,
     "list": _list,
     "clear": _removed,

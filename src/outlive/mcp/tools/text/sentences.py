@@ -190,12 +190,13 @@ def quoted(text: str) -> str:
 
 
 def drawn(answer: Members) -> list[str]:
-    """Return the line that says that the output ends with a screen, and where its cursor is."""
-    if not answer.get("cursor"):
+    """Return the line that says that the output ends with a screen, and where its cursor is, unless the program hides
+    it: then it draws one of its own, if any."""
+    where = object_of(answer, "cursor")
+    if not where:
         return []
-    return [
-        "; ".join(["The output ends with the screen of a full-screen program", *cursor(object_of(answer, "cursor"))])
-    ]
+    at = cursor(where) if where.get("visible", True) else []
+    return ["; ".join(["The output ends with the screen of a full-screen program", *at])]
 
 
 def cursor(where: Members) -> list[str]:

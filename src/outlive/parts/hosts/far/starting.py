@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import Any
 
 from outlive.config import Config
-from outlive.core.records import Definition, Sandbox
+from outlive.core.records import Definition, Granted, Sandbox
 from outlive.errors import OutliveError
 from outlive.jobs.context import Context, Principal
 from outlive.jobs.definition import working_directory
@@ -22,7 +22,7 @@ from outlive.jobs.starting import making
 from outlive.jobs.starting.plan import Plan
 from outlive.launch.from_cli import Launcher
 from outlive.parts.hosts.far import orphans
-from outlive.sandbox import access, bubblewrap, gitconfig, modes
+from outlive.sandbox import access, bubblewrap, gitconfig
 from outlive.store.job_dir import JobDir
 from outlive.store.root import Store
 
@@ -146,7 +146,7 @@ def _sandbox(store: Store, asked: dict[str, Any] | None, cwd: str) -> Sandbox | 
         return None
     workdir = asked.get("workdir")
     sandbox = access.resolved(
-        granted=modes.Granted(asked["mode"], asked["network"], asked["git"]),
+        granted=Granted(asked["mode"], asked["network"], asked["git"]),
         environment=os.environ,
         settings=asked,
         workspace=os.path.realpath(os.path.expanduser(workdir)) if workdir else None,

@@ -13,7 +13,8 @@ from outlive.jobs.context import Context
 from outlive.part import Look
 from outlive.parts.failures.lines import looked
 from outlive.parts.failures.runs import earlier_runs
-from outlive.render.sources import Source, text_of
+from outlive.render.sources import Source
+from outlive.render.window import text_of
 from outlive.store.output.merged import Output
 from outlive.system.waiting import checkpoint
 

@@ -17,7 +17,8 @@ from outlive.jobs import adoption, job_answer, lookup
 from outlive.jobs.context import Context
 from outlive.jobs.control_client import ControlClient
 from outlive.parts.page.views import questions, samples
-from outlive.render.sources import gaps_in, lines_of, text_of
+from outlive.render.sources import gaps_in, lines_of
+from outlive.render.window import text_of
 from outlive.store import history
 from outlive.store.inspection.inspect import Inspection
 from outlive.store.job_dir import JobDir

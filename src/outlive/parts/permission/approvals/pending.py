@@ -15,8 +15,7 @@ from outlive.core.records import Definition, Ending
 from outlive.errors import OutliveError, from_os
 from outlive.jobs import acts, lookup
 from outlive.jobs.context import Context, Decided
-from outlive.jobs.permission import boundary
-from outlive.jobs.starting import making
+from outlive.jobs.starting import boundary, making
 from outlive.jobs.starting.plan import Plan
 from outlive.parts.permission.approvals import asked, facts, files, written
 from outlive.parts.permission.approvals.asked import Approval

@@ -12,7 +12,7 @@ from outlive.parts.permission.answers import APPROVAL
 NOTHING = "Nothing waits for you.\n"
 
 
-def text(answer: dict[str, Any], style: Style) -> str:
+def text(answer: dict[str, Any], style: Style, *, verbose: bool = False) -> str:
     """Return the questions for a person who reads them where nothing can be asked."""
     questions = [about(one, style) for one in answer["questions"]] or [NOTHING]
     notes = [f"{answer['skipped']} could not be read." if answer["skipped"] else "", line(answer.get("hint") or "")]

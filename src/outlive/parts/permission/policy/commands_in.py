@@ -8,6 +8,7 @@ leaves the whole string unread. A program that runs other commands, such as `sud
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from outlive import limits
@@ -33,6 +34,10 @@ _COUNTING = frozenset(
     "printf test [ exit return shift break continue ulimit kill cd pushd popd suspend umask sleep".split()
 )
 _MOVING = frozenset({"cd", "chdir", "pushd", "popd"})
+# Whichever shell it is: what each of them does with these differs between versions
+PROFILE = "a profile"
+_STARTUP = ("BASH_ENV", "ENV", "ZDOTDIR")
+_FUNCTION = "BASH_FUNC_"
 _TOO_LONG = f"it is longer than {limits.MAX_COMMAND_BYTES:,} bytes"
 
 
@@ -41,20 +46,32 @@ class Command(NamedTuple):
 
     `globs` are the places of words that stand for names of files. `unread` says why it is not known
     what the command runs; None if that is known. `moved`: an earlier command changed the directory.
-    `profiled`: its shell runs files first that may change PATH.
+    `profiled`: what its shell reads first that may change PATH.
     """
 
     argv: list[str]
     globs: frozenset[int] = frozenset()
     unread: str | None = None
     moved: bool = False
-    profiled: bool = False
+    profiled: str = ""
 
 
-def commands(words: list[str], shell: list[str] | None, path: str = os.defpath, *, whole: bool = True) -> list[Command]:
+def read_first(env: Mapping[str, str]) -> list[str]:
+    """Return the variables by which a shell reads a file before its string, and those that are functions of bash."""
+    return [name for name, value in env.items() if value and (name in _STARTUP or name.startswith(_FUNCTION))]
+
+
+def commands(
+    words: list[str],
+    shell: list[str] | None,
+    path: str = os.defpath,
+    *,
+    whole: bool = True,
+    variables: Sequence[str] = (),
+) -> list[Command]:
     """Return the commands of a job: of `words` as they stand, or of the one string in it that
     `shell` runs. `path`: the PATH that finds the shell. Without `whole` the string is the beginning
-    of one that is too long to be split."""
+    of one that is too long to be split. `variables`: those of `read_first`."""
     if shell is None:
         return [Command(words, unread=runners.runs_another(words))]
     text = words[0]
@@ -65,8 +82,18 @@ def commands(words: list[str], shell: list[str] | None, path: str = os.defpath, 
         foreign = f"`{shell[0]}` is no shell of the system"
         return [Command([*shell, text], unread=foreign), *(one._replace(unread=foreign) for one in found)]
     why = why if whole else _TOO_LONG
-    profiled = any("l" in flag for flag in shell[1:]) or os.path.basename(shell[0]).startswith("zsh")  # .zshenv
+    profiled = _profiled(shell, found, variables)
     return [Command([text], unread=why)] if why else [one._replace(profiled=profiled) for one in found]
+
+
+def _profiled(shell: list[str], found: list[Command], variables: Sequence[str]) -> str:
+    if any("l" in flag for flag in shell[1:]) or os.path.basename(shell[0]).startswith("zsh"):  # .zshenv
+        return PROFILE
+    names = [one.argv[0] for one in found]
+    functions = (name for name in variables if name.removeprefix(_FUNCTION).partition("%")[0] in names)
+    read = next((name for name in variables if name in _STARTUP), None)
+    function = next(functions, None)
+    return f"the file of {read}" if read else f"the function {function}" if function else ""
 
 
 def _split(text: str) -> tuple[list[Command], str | None]:

@@ -12,9 +12,9 @@ DEFAULT = "default"
 _UNKNOWN = "it is not known what it runs"
 _CHANGED = "a job can change before the program is started, so no rule allows it by its program"
 _LOOKED_UP_LATER = (
-    "its shell runs a profile first, which may change PATH, so no rule allows it by its program: write its path, or take a "
-    'shell without a profile ([shell] unix = ["sh", "-c"])'
+    "its shell reads {} first, which may change PATH, so no rule allows it by its program: write its path, or take {}"
 )
+_WITHOUT = 'a shell without a profile ([shell] unix = ["sh", "-c"])'
 _NOT_BY_DEFAULT = 'a rule with unknown = true decides such commands, default = "allow" does not'
 
 
@@ -46,7 +46,8 @@ def decided(
 ) -> list[Decision]:
     """Return the decision about each command of a job: of `words`, or of the string in it that
     `shell` runs. Without `whole` the string is the beginning of a longer one."""
-    return [_of(policy, command, place) for command in commands_in.commands(words, shell, place.path, whole=whole)]
+    read = commands_in.commands(words, shell, place.path, whole=whole, variables=place.read_first)
+    return [_of(policy, command, place) for command in read]
 
 
 def strictest(decisions: Sequence[Decision]) -> Decision:
@@ -68,10 +69,9 @@ def _of(policy: Policy, command: commands_in.Command, place: Place) -> Decision:
     link = next(filter(None, (rule.link_before(command, place) for rule in policy.rules)), None)
     if link is not None:
         return by(ASK if restricts else policy.default, DEFAULT, f"{_UNKNOWN}: {link} is a link, which {_CHANGED}")
-    if is_looked_up_later(command) and any(
-        rule.matches(command._replace(profiled=False), place) for rule in policy.rules
-    ):
-        return by(policy.default, DEFAULT, _LOOKED_UP_LATER)
+    if is_looked_up_later(command) and any(rule.matches(command._replace(profiled=""), place) for rule in policy.rules):
+        without = _WITHOUT if command.profiled == commands_in.PROFILE else "that variable out of the environment"
+        return by(policy.default, DEFAULT, _LOOKED_UP_LATER.format(command.profiled, without))
     named = (
         next(filter(None, (runners.named(command.argv, rule.barred) for rule in policy.rules)), None)
         if restricts

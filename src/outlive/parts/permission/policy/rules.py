@@ -25,7 +25,7 @@ class Place(NamedTuple):
 
     `cwd` is without links. `path`: the PATH that finds its programs. `sandbox` and `git`: the mode of its sandbox, and what
     it may do to repositories there; without a sandbox "write". `variables`: the names of those that
-    the call sets.
+    the call sets; `read_first`: of those that a shell obeys before its string (commands_in.read_first).
     """
 
     cwd: str
@@ -33,6 +33,7 @@ class Place(NamedTuple):
     sandbox: str = "off"
     git: str = "write"
     variables: Sequence[str] = ()
+    read_first: Sequence[str] = ()
 
 
 class Rule:
@@ -153,8 +154,8 @@ class Rule:
 
 
 def is_looked_up_later(command: commands_in.Command) -> bool:
-    """Return whether a program is found along a PATH that is not known yet: a profile runs before."""
-    return command.profiled and os.sep not in command.argv[0]
+    """Return whether a program is found along a PATH that is not known yet: its shell reads something before."""
+    return bool(command.profiled) and os.sep not in command.argv[0]
 
 
 # They change how a program talks, not which one runs

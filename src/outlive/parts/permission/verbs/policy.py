@@ -16,13 +16,14 @@ from outlive.errors import argument, from_os, invalid
 from outlive.jobs import acts, definition, lookup
 from outlive.jobs import command as command_module
 from outlive.jobs.context import Context
-from outlive.jobs.permission import boundary
+from outlive.jobs.starting import boundary
 from outlive.parts.permission import commands
 from outlive.parts.permission.answers import Always, CheckedJobs, Forgotten, PolicyCheck, PolicyList, Rule
-from outlive.parts.permission.policy import always, decide
+from outlive.parts.permission.policy import always, commands_in, decide
 from outlive.parts.permission.policy.always import Approvals
 from outlive.parts.permission.policy.rules import ALLOW, ASK, DECISIONS, DENY, Place
 from outlive.parts.permission.settings import policy_of
+from outlive.sandbox.visible_paths import filtered
 from outlive.system.user import person
 from outlive.system.waiting import checkpoint
 from outlive.verbs.spec import BOOL, ENV, PATH, STR, STRS, WORDS, Arg, Verb
@@ -57,7 +58,7 @@ def policy_check(
     directory = definition.directory_on(ctx.caller, there, cwd)
     variables = check_env(env or {})
     policy = policy_of(ctx.config)
-    granted = boundary.granted(ctx.caller, there, sandbox, git=git)
+    granted = boundary.of_part().granted(ctx.caller, there, sandbox, git=git)
     mode, network = granted.mode, granted.network
     answer = PolicyCheck(
         decision=ALLOW,
@@ -73,7 +74,11 @@ def policy_check(
         return answer
     path = variables.get("PATH") or ctx.env.get("PATH") or os.defpath
     may = granted.git if mode != OFF else "write"
-    place = Place(os.path.realpath(directory), path=path, sandbox=mode, git=may, variables=[*variables])
+    inherited = ctx.env if mode == OFF else filtered(ctx.env, ctx.config.get("sandbox", "environment") or ())
+    first = commands_in.read_first({**inherited, **variables})
+    place = Place(
+        os.path.realpath(directory), path=path, sandbox=mode, git=may, variables=[*variables], read_first=first
+    )
     decided = decide.decided(policy, words, wrapper, place, whole=script is None)
     deciding = decide.strictest(decided)
     answer.decision, answer.rule, answer.reason = deciding.decision, deciding.rule, deciding.reason

@@ -9,15 +9,14 @@ from collections.abc import Iterable
 
 from outlive.core.records import Definition, Sandbox
 from outlive.errors import OutliveError
-from outlive.jobs.conditions.parse import EXTERNAL, Condition
-from outlive.jobs.context import Principal
-from outlive.jobs.permission import boundary
-from outlive.sandbox import access, modes
+from outlive.jobs.conditions.parse import Condition
+from outlive.jobs.starting import boundary
+from outlive.sandbox import access
 
 _INSTEAD = "Wait for a port of a job with a network of its own, or for a line of its output."
 
 
-class Reach:
+class Reach(boundary.Reach):
     """What the jobs of a caller could reach. `network`: the machine's; without it, a port is looked
     for in the network of the job alone."""
 
@@ -45,21 +44,6 @@ class Reach:
         except OutliveError:
             return False
         return True
-
-
-def of(caller: Principal, conditions: Iterable[Condition]) -> Reach | None:
-    """Return what a caller over MCP may have looked at for it by these conditions; None where nothing
-    limits it. Errors: sandbox_unavailable."""
-    is_external = caller.face == "mcp" and any(one.name in EXTERNAL for one in conditions)
-    if not is_external or not (caller.config.uses("sandbox") or caller.ceiling):
-        return None
-    limit = boundary.bounds(caller)
-    if limit.most_mode == modes.OFF:
-        return None
-    sandbox = boundary.resolved(
-        caller, modes.Granted(limit.most_mode, limit.most_network, limit.most_git), needed=False
-    )
-    return Reach(sandbox, network=limit.most_network == "open")
 
 
 def _denied(message: str, hint: str = _INSTEAD) -> OutliveError:

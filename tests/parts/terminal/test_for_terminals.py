@@ -7,7 +7,7 @@ import random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from outlive.render.for_terminals import ForTerminals
+from outlive.parts.terminal.for_terminals import ForTerminals
 
 QUERIES = {
     "cursor position": b"\x1b[6n", "cursor position, private": b"\x1b[?6n", "colour scheme": b"\x1b[?996n",

@@ -10,7 +10,8 @@ from outlive.errors import OutliveError, argument, invalid
 from outlive.jobs import adoption, lookup
 from outlive.jobs.context import Context
 from outlive.jobs.control_client import ask
-from outlive.jobs.interaction import keys, stdin
+from outlive.jobs.interaction import stdin
+from outlive.parts.terminal import keys
 from outlive.store.inspection.inspect import Inspection
 
 

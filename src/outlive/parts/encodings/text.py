@@ -10,10 +10,12 @@ from __future__ import annotations
 import codecs
 import os
 import re
+from functools import partial
 
+from outlive.parts.encodings.encodings import Encoding, asked, of_head
 from outlive.render.decode import MAX_HELD_BYTES
-from outlive.render.encoded.encodings import Encoding
 from outlive.render.escapes import MAX_SEQUENCE_BYTES, UNFINISHED
+from outlive.render.sources import Decoding
 from outlive.store.job_dir import JobDir
 from outlive.store.output.line_index import Lines
 from outlive.store.output.merged import Output
@@ -21,8 +23,24 @@ from outlive.store.output.secret_spans import Find, SecretSpans, Span
 
 Placed = list[tuple[int, int, bytes]]  # stream, position in its log, bytes
 
+_MARK_BYTES = 4  # a byte order mark has at most so many
 _BACK_BYTES = 262_144  # read before a position to find where a character begins
 UTF_8 = "utf-8"
+
+
+def decoding(name: str) -> Decoding:
+    """Return what finds the text of an output of which a call says the encoding. Errors: invalid_argument (`encoding`)."""
+    return partial(of, wanted=asked(name))
+
+
+def of(output: Output, wanted: Encoding | None = None) -> Text | None:
+    """Return the text of an output; None if it is UTF-8. Without `wanted` a byte order mark at the beginning of a stream says
+    its encoding."""
+    heads = [output.read_stream(stream, 0, _MARK_BYTES) if output.sizes[stream] > 1 else b"" for stream in (0, 1)]
+    encodings = [of_head(head, wanted) for head in heads]
+    if encodings == [None, None]:
+        return None
+    return Text(output, (encodings[0] or Encoding(UTF_8), encodings[1] or Encoding(UTF_8)))
 
 
 class Text:

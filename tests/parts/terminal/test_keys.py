@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import outlive
 from outlive.errors import OutliveError
-from outlive.jobs.interaction.keys import encode, from_hex
+from outlive.parts.terminal.keys import encode, from_hex
 from outlive.verbs import load
 from outlive.verbs.spelling import MCP, spelled
 from support.tiers import first
@@ -323,7 +323,7 @@ def test_hexadecimal_refuses_or_reads(item: str) -> None:
 
 def test_the_module_is_cheap_to_import() -> None:
     costly = "{'dataclasses', 'difflib'}"
-    code = f"import sys, outlive.jobs.interaction.keys; print(*{costly} & {{*sys.modules}})"
+    code = f"import sys, outlive.parts.terminal.keys; print(*{costly} & {{*sys.modules}})"
     source = {"PYTHONPATH": str(Path(outlive.__file__).parents[1])}
     done = subprocess.run([sys.executable, "-S", "-c", code], env=source, capture_output=True, text=True, check=True)
     assert done.stdout == "\n"

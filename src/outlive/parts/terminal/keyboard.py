@@ -16,8 +16,10 @@ from outlive.core.ids import new_id
 from outlive.core.quoted import visible
 from outlive.core.units import timestamp
 from outlive.errors import OutliveError
+from outlive.part import Hold
+from outlive.parts.terminal import KEYBOARD
 from outlive.store import atomic_file
-from outlive.store.job_dir import KEYBOARD, NEW, JobDir
+from outlive.store.job_dir import NEW, JobDir
 from outlive.system import locks
 from outlive.system.fds import Closing
 
@@ -61,27 +63,18 @@ def take(job: JobDir, held_by: str, size: list[int] | None, *, force: bool = Fal
     return Keyboard(fd, free_size)
 
 
-def holder(job: JobDir) -> dict[str, str] | None:
-    """Return who holds the keyboard, and since when; None if no person does."""
+def holder(job: JobDir) -> Hold | None:
+    """Return who holds the keyboard; None if no person does."""
     hold = _read(job)
     if hold is None:
         return None
     name = visible(str(hold.get("held_by"))[:_MOST_CHARS])
-    return {"held_by": name, "since": str(hold.get("since"))[:_MOST_CHARS]}
-
-
-def warning(job: JobDir) -> list[str]:
-    """Return the warning for a caller that has just typed into the terminal; none if no person
-    holds its keyboard."""
-    hold = holder(job)
-    return [] if hold is None else [f"{hold['held_by']} holds the keyboard: this went between what that person types"]
-
-
-def hint(hold: dict[str, str]) -> str:
-    """Return what a program does while a person holds the keyboard."""
-    return (
-        f"{hold['held_by']} holds the keyboard of this terminal: type nothing while this person does. "
-        "poll and screen show what happens; `keyboard` is absent when it is free."
+    return Hold(
+        held_by=name,
+        since=str(hold.get("since"))[:_MOST_CHARS],
+        hint=f"{name} holds the keyboard of this terminal: type nothing while this person does. "
+        "poll and screen show what happens; `keyboard` is absent when it is free.",
+        warning=f"{name} holds the keyboard: this went between what that person types",
     )
 
 

@@ -6,9 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from outlive.render import screen
-from outlive.render.emulator import Emulator
-from outlive.render.screen import TEXT_BYTES, WHOLE_BYTES, Screen, render
+from outlive.parts.terminal import drawing
+from outlive.parts.terminal.drawing import TEXT_BYTES, WHOLE_BYTES, render
+from outlive.parts.terminal.emulator import Emulator
+from outlive.render.screen import Screen
 
 
 def shown(data: bytes, *sizes: tuple[int, int, int]) -> Screen:
@@ -119,7 +120,7 @@ def test_no_sequence_is_too_odd(data: bytes) -> None:
     assert 0 <= found.column < 20
     assert all(len(line) <= 20 for line in found.lines)
     painted = Emulator(20, 5)
-    painted.feed(found.emulator.paint())
+    painted.feed(found.paint())
     assert painted.text() == found.lines
 
 
@@ -138,8 +139,8 @@ DRAWING = st.lists(
 def test_a_long_output_looks_as_if_it_was_read_from_the_start(before: bytes, after: bytes) -> None:
     data = before + b"line\r\n" * 400 + after
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(screen, "WHOLE_BYTES", 1_000)
-        patch.setattr(screen, "TEXT_BYTES", 500)
+        patch.setattr(drawing, "WHOLE_BYTES", 1_000)
+        patch.setattr(drawing, "TEXT_BYTES", 500)
         found = shown(data)
     assert found.since > 0
     if found.exact:
@@ -179,9 +180,11 @@ def test_what_may_be_missing_is_said() -> None:
 def test_painting_gives_the_same_screen_again() -> None:
     data = b"\x1b]2;t\x07\x1b[1;31mred\x1b[0m \x1b[48;5;208mon\x1b[7mX\x1b[0m\r\nline\x1b[?2004h\x1b[?1h"
     found = shown(data)
-    again = shown(found.emulator.paint())
+    again = shown(found.paint())
     assert (again.lines, again.row, again.column, again.title) == (found.lines, found.row, found.column, found.title)
-    assert b"\x1b[?2004h" in found.emulator.paint()
-    assert b"\x1b[?1h" in found.emulator.paint()
-    assert again.emulator.buffer[0][0] == found.emulator.buffer[0][0]
-    assert again.emulator.buffer[0][4] == found.emulator.buffer[0][4]
+    assert b"\x1b[?2004h" in found.paint()
+    assert b"\x1b[?1h" in found.paint()
+    before, after = Emulator(20, 5), Emulator(20, 5)
+    before.feed(data)
+    after.feed(before.paint())
+    assert (after.buffer[0][0], after.buffer[0][4]) == (before.buffer[0][0], before.buffer[0][4])

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from outlive.answers import sentences
 from outlive.answers.job import Job
-from outlive.answers.reading import Screen
 from outlive.answers.spans import Cursor
 from outlive.jobs import adoption, job_answer, lookup
 from outlive.jobs.context import Context
-from outlive.jobs.interaction import keyboard, stdin
 from outlive.jobs.interaction import screen as of_job
+from outlive.jobs.interaction import stdin
+from outlive.parts.terminal import drawing, keyboard
+from outlive.parts.terminal.answers import Screen
 from outlive.render import head_and_tail
 from outlive.store.output.merged import Output
 
@@ -24,9 +25,10 @@ def screen(ctx: Context, *, job: str, offset: int | None = None, max_bytes: int 
         inspection = adoption.inspect_and_adopt(ctx, job_dir)
         stdin.require_pty(inspection, running=False)
         with Output(job_dir) as output:
-            shown = of_job.drawn(inspection, output)
+            shown = drawing.of_job(inspection, output)
             end, gone = output.end, output.stored < output.end
             waiting = job_answer.waiting(inspection, output)
+            hold = keyboard.holder(job_dir) if waiting.keyboard else None
             on = of_job.alternate_since(inspection, output, end) is not None
         first, stop = _rows(shown.lines, shown.row, offset, max_bytes)
         alternate = on if shown.since and not shown.alternate else shown.alternate
@@ -41,7 +43,7 @@ def screen(ctx: Context, *, job: str, offset: int | None = None, max_bytes: int 
             rows=shown.rows,
             next_seq=end,
             asks=waiting,
-            hint=keyboard.hint(waiting.keyboard) if waiting.keyboard else None,
+            hint=hold and hold.hint,
         )
     if first or stop < len(shown.lines):
         answer.first_row = first

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import zlib
 
-from outlive.render.encoded.not_text import dump, is_no_text
+from outlive.parts.encodings.not_text import dump, is_no_text
 
 TEXTS = {
     "ASCII": b"plain text\n" * 30,

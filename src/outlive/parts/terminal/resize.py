@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from outlive.answers.job import Job
-from outlive.answers.writing import Resized
 from outlive.core.members import number_of
 from outlive.jobs import adoption, lookup
 from outlive.jobs.context import Context
 from outlive.jobs.control_client import ask
 from outlive.jobs.definition import require_input
 from outlive.jobs.interaction import stdin
+from outlive.parts.terminal.answers import Resized
 
 
 def resize(ctx: Context, *, job: str, cols: int, rows: int) -> Resized:

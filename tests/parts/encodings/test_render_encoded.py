@@ -12,9 +12,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from outlive.errors import OutliveError
-from outlive.render.encoded.encodings import Encoding, asked
-from outlive.render.encoded.text import Text
-from outlive.render.sources import text_of
+from outlive.parts.encodings.encodings import Encoding, asked
+from outlive.parts.encodings.text import Text, of
 from outlive.store.output.gap import NO_GAP, Hole
 from outlive.store.output.merged import Output
 
@@ -61,7 +60,7 @@ def stored(*runs: tuple[int, bytes]) -> Output:
 
 
 def text(output: Output, name: str) -> Text:
-    found = text_of(output, asked(name))
+    found = of(output, asked(name))
     assert found is not None
     return found
 
@@ -143,12 +142,12 @@ def test_a_byte_order_mark_says_the_encoding_of_its_stream_alone(name: str) -> N
     for order in ("le", "be"):
         data = "\ufeffé\n".encode(f"{name}-{order}")
         output = stored((1, b"\xc3\xa9"), (0, data), (1, b"!\n"))
-        found = text_of(output, None)
+        found = of(output)
         assert found is not None
         assert found.of(0, output.end, final=True) == "éé\n!\n"
         assert found.name == f"{name}-{order}"
         assert text(stored((0, data)), name).of(0, len(data), final=True) == "é\n"
-    assert text_of(stored((0, b"\xc3\xa9"), (1, b"\xff")), None) is None
+    assert of(stored((0, b"\xc3\xa9"), (1, b"\xff"))) is None
     assert text(stored((0, "é".encode("utf-16-le"))), "utf-16").of(0, 2, final=True) == "é"
 
 

@@ -1,0 +1,19 @@
+"""What jobs may reach: what a call gets, what a stored job may still have. How it is made so is in the room `sandbox`."""
+
+from __future__ import annotations
+
+from outlive.part import Config, Part
+
+
+class Sandboxes(Part):
+    name = "sandbox"
+    boundary = "outlive.parts.sandbox.boundary:BOUNDARY"
+    after_waits = ("outlive.parts.sandbox.boundary",)
+
+    def can_sandbox(self, config: Config) -> bool:
+        from outlive.sandbox import bubblewrap
+
+        return bubblewrap.can_work(config.get("sandbox", "bwrap"))
+
+
+PART = Sandboxes()

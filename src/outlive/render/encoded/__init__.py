@@ -1,1 +1,0 @@
-"""Output in other encodings than UTF-8."""
