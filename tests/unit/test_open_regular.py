@@ -30,7 +30,7 @@ def command(path: str) -> Definition:
     "read",
     [
         open_regular,
-        _interpreter,
+        _first_line,
         lambda path: read_env_files([path]),
         lambda path: list(line_ends.scripts(command(path))),
         lambda path: gitconfig.without_secrets(path, "ignore"),
