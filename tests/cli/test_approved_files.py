@@ -179,3 +179,80 @@ def test_the_question_says_what_is_not_held(cli: Cli, work: Path) -> None:
         shown = [fact["value"] for fact in cli.ok("status", job)["approval"]["facts"] if fact["label"] == label]
         assert shown == ([] if why is None else [why]), words
         cli.ok("kill", job)
+
+
+BEHIND = [
+    ("make",), ("A=1 make",), ("timeout 9 make",), ("nice make",), ("'make' all",), ("ma'k'e",), ("\\make",), ("! make",),
+    ("if make; then true; fi",), ("2>/dev/null make",), ("command make",), ("f() { make; }; f",), ("sh -c 'A=1 make'",),
+    ("--", "env", "A=1", "make"), ("--", "sh", "-c", "make"), ("--env", "GIT_EDITOR=make -s", "--", "git", "commit", "--allow-empty"),
+    ("timeout 9 absent",), ("A=1 absent",), ("--", "env", "absent"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("words", BEHIND, ids=" ".join)
+def test_a_program_that_appears_earlier_in_path_since_the_question_is_not_run_wherever_it_is_called(
+    cli: Cli, work: Path, words: tuple[str, ...]
+) -> None:
+    (work / "bin").mkdir()
+    job = asked(cli, "--env", f"PATH={work}/bin:/usr/bin:/bin", *words)
+    for name in ("make", "absent"):
+        written(work / "bin" / name, str(work / "evil"))
+    cli.ok("approve", job)
+    assert cli.ok("wait", job)["reason"] == "denied"
+    assert not (work / "evil").exists()
+
+
+@pytest.mark.parametrize(
+    "line", ["/usr/bin/env tool", "/usr/bin/env -S tool -x", "/usr/bin/env python3", "/usr/bin/env -S sh tool"]
+)
+def test_what_env_finds_for_the_first_line_of_a_script_is_noted(cli: Cli, work: Path, line: str) -> None:
+    (work / "bin").mkdir()
+    written(work / "bin/tool", "good")
+    written(work / "tool", "good")
+    (work / "script").write_text(f"#!{line}\n", encoding="utf-8")
+    (work / "script").chmod(0o755)
+    job = asked(cli, "--env", f"PATH={work}/bin:/usr/bin:/bin", "./script")
+    for path in ("bin/tool", "bin/python3", "tool"):
+        written(work / path, str(work / "evil"))
+    cli.ok("approve", job)
+    assert cli.ok("wait", job)["reason"] == "denied"
+    assert not (work / "evil").exists()
+
+
+@pytest.mark.parametrize(
+    "variable",
+    [
+        "GIT_EDITOR=./x -w",
+        "GIT_EDITOR=sh ./x",
+        "GIT_EDITOR=./new",
+        "BASH_ENV=$PWD/x",
+        "NODE_OPTIONS=--require=./x",
+        "MAKEFILES=a x",
+    ],
+)
+def test_a_file_within_the_value_of_a_variable_is_noted(cli: Cli, work: Path, script: Path, variable: str) -> None:
+    job = asked(cli, "--env", variable, "--", "bash", "-c", "true")
+    written(script, "evil")
+    written(work / "new", "evil")
+    cli.ok("approve", job)
+    assert cli.ok("wait", job)["reason"] == "denied"
+
+
+def test_a_file_of_an_option_that_is_not_there_yet_is_noted(cli: Cli, work: Path) -> None:
+    job = asked(cli, "--", "git", "-c", "core.fsmonitor=./new", "status")
+    written(work / "new", "evil")
+    cli.ok("approve", job)
+    assert cli.ok("wait", job)["reason"] == "denied"
+
+
+@pytest.mark.parametrize(
+    ("name", "is_said"), [("ZDOTDIR", True), ("GIT_EXEC_PATH", True), ("HOME", True), ("TMPDIR", False)]
+)
+def test_a_directory_that_a_variable_names_is_said_not_to_be_held(
+    cli: Cli, work: Path, name: str, is_said: bool
+) -> None:
+    (work / "below").mkdir()
+    job = asked(cli, "--env", f"{name}={work}/below", "--", "true")
+    facts = cli.ok("status", job)["approval"]["facts"]
+    said = [one["value"] for one in facts if one["label"] == "What it runs is not held"]
+    assert any(f"{name} names a directory" in one for one in said) is is_said

@@ -14,7 +14,7 @@ from outlive.errors import OutliveError
 from outlive.jobs.definition import open_stdin
 from outlive.jobs.starting.boundary import reading_in
 from outlive.parts.failures.causes import line_ends
-from outlive.parts.permission.approvals.files import _interpreter
+from outlive.parts.permission.approvals.files import _first_line
 from outlive.sandbox import gitconfig
 from outlive.system.fds import Closing, open_regular
 from outlive.system.safe_file import ConfigFile
@@ -30,7 +30,7 @@ def command(path: str) -> Definition:
     "read",
     [
         open_regular,
-        _interpreter,
+        _first_line,
         lambda path: read_env_files([path]),
         lambda path: list(line_ends.scripts(command(path))),
         lambda path: gitconfig.without_secrets(path, "ignore"),

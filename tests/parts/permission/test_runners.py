@@ -20,6 +20,9 @@ prove -e 'touch x' t
 prove -P evil t
 openssl dgst -engine ./x.so f
 openssl dgst --engine ./x.so f
+openssl s_client -ssl_client_engine ./x.so
+openssl s_client --ssl_client_engine=./x.so
+openssl s_server -ssl_config x
 openssl engine ./x.so
 openssl req -config evil.cnf
 openssl x509 -provider x -in f

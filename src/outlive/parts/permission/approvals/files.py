@@ -14,11 +14,11 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from outlive.core.shell import form
+from outlive.core.shell import form, reader
 from outlive.parts.permission.approvals import unheld
 from outlive.parts.permission.approvals.facts import decides
 from outlive.parts.permission.approvals.unheld import BRACES, DEEPEST, SOURCES, VARIABLE, is_interpreter
-from outlive.parts.permission.policy import links
+from outlive.parts.permission.policy import links, runners
 from outlive.sandbox.guard import stamp_of
 from outlive.system import fds
 
@@ -38,6 +38,8 @@ _READ_BY = {  # what a program runs from the directory that it is started in
     "tox": ("tox.ini",),
 }
 _IS_PATH = re.compile(r"(?!-)(?!.*://)(?:.*/.*|[\w.-]+\.[A-Za-z]\w{0,4})", re.DOTALL)
+_HELD = frozenset(("PATH", "TMPDIR", "XDG_CACHE_HOME", "XDG_RUNTIME_DIR"))  # names that do not leave this open
+_IS_NAME = re.compile(r"\w[\w.+-]*")  # of a program that PATH finds
 _MOST_PLACES = 64  # directories that the words name, from where a later word may name a file
 _MOST_WORDS = 10_000
 _MOST_FOLDERS = 1_000  # words that may name one of these
@@ -81,6 +83,11 @@ def noted(
     known = {name: value for name, value in {**env, "PWD": cwd}.items() if os.path.isabs(value)}
     reached = _Reached()
     reached.of_places += ["CDPATH says where `cd` leads"] if env.get("CDPATH") else []
+    reached.any += [
+        f"{name} names a directory, in which it may find what it runs"
+        for name, value in called.items()
+        if decides(name) and name not in _HELD and any(os.path.isdir(os.path.join(cwd, one)) for one in _parts(value))
+    ]
     stamps = _stamps(command, shell, cwd, env.get("PATH") or os.defpath, known, called, reached)
     return Noted(stamps, unheld.sentences(command, shell, known, reached.any, reached.of_places))
 
@@ -97,10 +104,15 @@ def _stamps(
     every = [*filter(None, _words(command, known))]
     words = reached.first(_MOST_WORDS, every, "words")
     firsts = [word for text in command for word in _FIRST_WORD.findall(text)] if shell else command[:1]
-    firsts = reached.first(_MOST_LOOKED_FOR, firsts, "programs")
+    each = _each(command) if shell else [[*command]]
+    firsts = reached.first(_MOST_LOOKED_FOR, [*firsts, *(words[0] for words in each)], "programs")
     reads = any(map(is_interpreter, words)) or not SOURCES.isdisjoint(firsts) or not all(map(form.is_shell, shell[:1]))
-    of_variables = [part for name in called if decides(name) for part in called[name].split(os.pathsep)]
+    of_variables = _of_variables(called, known)
     looked = _Looked(cwd, path, words, reached)
+    programs = [word for word in (*words, *of_variables) if looked.is_program(word)]
+    starts = any(map(_starts_another, (*each, *([word] for word in words))))
+    programs += words if starts else []  # any of them may be what is started
+    programs = reached.first(_MOST_LOOKED_FOR, (word for word in programs if _IS_NAME.fullmatch(word)), "programs")
     files = [file for file in looked.there([*shell[:1], *words]) if reads or os.access(file, os.X_OK)]
     files += looked.there(of_variables)
     of_programs = [file for word in words for file in _READ_BY.get(os.path.basename(word), ())]
@@ -108,10 +120,31 @@ def _stamps(
     behind = reached.first(_MOST_LOOKED_FOR, behind, "words behind interpreters")
     of_programs += [file for word in behind for file in (word, *_found_as(word))]
     files += [*looked.there(of_programs), *looked.not_there(of_programs)]
-    paths = [word for word in (*firsts, *(words if reads else ())) if _IS_PATH.fullmatch(word)]
+    paths = [word for word in (*firsts, *(words if reads or starts else ()), *of_variables) if _IS_PATH.fullmatch(word)]
     paths = reached.first(_MOST_LOOKED_FOR, paths, "words that look like paths")
-    files += [*looked.not_there(paths), *looked.not_before(firsts)]
+    files += [*looked.not_there(paths), *looked.not_before((*firsts, *programs))]
     return {file: stamp_of(file) for file in (*files, *looked.interpreters(files))}
+
+
+def _each(command: Sequence[str]) -> list[list[str]]:
+    """Return the words of each command in what a shell reads, as far as it can be read."""
+    return [one.words for text in command for one in form.every(reader.commands(text)) if one.words]
+
+
+def _starts_another(words: Sequence[str]) -> bool:
+    return not is_interpreter(words[0]) and runners.runs_another(words) is not None
+
+
+def _of_variables(called: Mapping[str, str], known: Mapping[str, str]) -> list[str]:
+    """Return what the values of a call's variables may name: a value may be a path, a list of them, or a command."""
+    values = [value for name, value in called.items() if decides(name)]
+    return [
+        *dict.fromkeys(part for value in values for part in (*_parts(value), *filter(None, _words([value], known))))
+    ]
+
+
+def _parts(value: str) -> list[str]:
+    return [*filter(None, value.split(os.pathsep))]
 
 
 def _behind_interpreters(words: Sequence[str]) -> list[str]:
@@ -216,6 +249,12 @@ class _Looked:
             if not os.path.lexists(file) and not self._is_fixed(file):
                 yield file
 
+    def is_program(self, word: str) -> bool:
+        return _IS_NAME.fullmatch(word) is not None and any(
+            os.access(file, os.X_OK) and os.path.isfile(file)
+            for file in (os.path.join(place, word) for place in self._programs)
+        )
+
     def _before(self, program: str) -> list[str]:
         for number, place in enumerate(self._programs):
             file = os.path.join(place, program)
@@ -224,23 +263,23 @@ class _Looked:
         return [*filter(self._may_change, self._programs)]
 
     def interpreters(self, files: Iterable[str]) -> Iterator[str]:
-        """Yield the interpreters of scripts, and theirs."""
-        for file in files:
-            for _ in range(DEEPEST):
-                file = _interpreter(file)
-                if not file or self._is_fixed(file):
-                    break
-                yield file
-            else:
-                self._reached.any.append(f"its interpreters are more than {DEEPEST} scripts")
+        """Yield what the first lines of scripts name, with their options and what `env` finds, and of what these name."""
+        for _ in range(DEEPEST):
+            lines = [words for words in map(_first_line, dict.fromkeys(files)) if words]
+            behind = [word for words in lines for word in words[1:]]
+            files = [words[0] for words in lines if not self._is_fixed(words[0])]
+            files += self.there(behind)
+            yield from files
+            yield from self.not_before(word for word in behind if _IS_NAME.fullmatch(word))
+        if any(map(_first_line, files)):
+            self._reached.any.append(f"its interpreters are more than {DEEPEST} scripts")
 
 
-def _interpreter(file: str) -> str:
-    """Return what the first line of a script names, "" for another file."""
+def _first_line(file: str) -> list[str]:
+    """Return the words of the first line of a script, none of another file."""
     try:
         with fds.Closing(fds.open_regular(file)) as fd:
             line = os.read(fd, _LINE_BYTES).partition(b"\n")[0]
     except OSError:
-        return ""
-    words = os.fsdecode(line[2:]).split()
-    return words[0] if line.startswith(b"#!") and words else ""
+        return []
+    return os.fsdecode(line[2:]).split() if line.startswith(b"#!") else []

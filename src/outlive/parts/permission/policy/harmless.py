@@ -360,7 +360,7 @@ _ROWS = {
     "|".join(f"openssl {verb}" for verb in "asn1parse ca ciphers cms crl crl2pkcs7 dgst dhparam dsa dsaparam ec ecparam enc errstr genpkey "
     "genrsa help info list md5 nseq ocsp passwd pkcs12 pkcs7 pkcs8 pkey pkeyparam pkeyutl prime rand rehash req rsa rsautl s_client "
     "s_server s_time sess_id sha1 sha256 sha384 sha512 smime speed spkac storeutl ts verify version x509 aes-256-cbc base64".split()):
-    "words -[abdfghijklmnoqrstuvwxyzACDEIKPSVX0-9]* -cert= -certfile= -connect= -checkend= -checkhost= -check -clcerts -cacerts -cipher= "
+    "words -[abdfghijklmnoqrtuvwxyzACDEIKPSVX0-9]* -s -s[!s]* -cert= -certfile= -connect= -checkend= -checkhost= -check -clcerts -cacerts -cipher= "
     "-ciphersuites= -CAfile= -CA= -CAkey= -CAcreateserial -CApath= -c -enddate -email -ext= -extensions= -extfile= -e -encrypt -export -passin= "
     "-passout= -pass= -pubkey -pubin -pubout -port= -purpose -pkeyopt= -proxy= -prexit -purpose= -pbkdf2 -p -curves= -challenge",
     "nm|gcc-nm": "-AaBCDegfnopPrsSuUvVW -t: -f: --demangle --dynamic --extern-only --no-* --numeric-sort --defined-only --undefined-only --size-sort "
