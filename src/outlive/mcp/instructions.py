@@ -38,7 +38,7 @@ _READING = (
     "after a restart too. poll: new output. log, tail: any output. status, events: all about it. "
 )
 _CONTROLLING = (
-    "write: stdin. submit: text and Enter. {of_parts}kill: end it with its children. clear, remove, gc: delete. "
+    "write: stdin. submit: text and Enter. {of_parts}kill: end it and its children. clear, remove: delete it; gc: all old. "
 )
 
 

@@ -194,7 +194,7 @@ def _job(help: str, missing: str | None = None) -> Arg:
         cli="JOB",
         mcp="job_id",
         aliases=("jobId", "sessionId", "session_id", "run_id", "runId", "job", "title"),
-        mcp_help="id, its last 4 characters, or own title",
+        mcp_help="id, its last 4 characters, or title",
         missing=missing,
     )
 
