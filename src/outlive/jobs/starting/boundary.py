@@ -6,7 +6,7 @@ Where the configuration and the caller know no sandbox, and a job has none, no p
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pkgutil import resolve_name
 from typing import Any, NoReturn
 
@@ -41,17 +41,9 @@ class Boundary:
         invalid_argument, sandbox_unavailable."""
         _missing()
 
-    def granted(
-        self,
-        caller: Principal,
-        host: Host | None,
-        mode: str | None,
-        network: str | None = None,
-        git: str | None = None,
-        *,
-        elevated: bool = False,
-    ) -> Granted:
-        """Return the sandbox of a call that asks for this on a host. Errors: denied, invalid_argument."""
+    def granted(self, caller: Principal, host: Host | None, args: Mapping[str, Any]) -> Granted:
+        """Return the sandbox of a call with these arguments (sandbox, network, git, elevated) on a host. Errors: denied,
+        invalid_argument."""
         _missing()
 
     def require(self, caller: Principal, definition: Definition, doing: str) -> None:
@@ -100,8 +92,7 @@ def of_call(caller: Principal, host: Host | None, cwd: str, args: dict[str, Any]
 
 
 def require(caller: Principal, definition: Definition, doing: str) -> None:
-    """Check that a caller may do this with a stored job (`Boundary.require`), whose sandbox can be set up unless it runs
-    already. Errors: denied, sandbox_unavailable, invalid_argument."""
+    """Check that a caller may do this with a stored job (`Boundary.require`). Errors: denied."""
     if applies(caller) or definition.sandbox is not None:
         of_part().require(caller, definition, doing)
 

@@ -1,12 +1,13 @@
 """What decides whether a job may start: the gate of a part, or none.
 
-It lets a job start, refuses it, or holds it back until somebody has answered. A job that is held back is `created`; its
+It lets a job start, refuses it, or holds it back until its question is answered. A job that is held back is `created`; its
 definition has a member of the part's own (`HELD` of the list of parts), and nothing of it runs before its gate starts it.
 """
 
 from __future__ import annotations
 
 import socket
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from pkgutil import resolve_name
 
@@ -20,65 +21,69 @@ from outlive.store.inspection.inspect import Inspection
 from outlive.store.job_dir import JobDir
 
 
-class Gate:
+class Gate(ABC):
     """What a part decides about jobs. All of it is asked in a caller."""
 
     # --- where the configuration has the section that the part declares ---
 
+    @abstractmethod
     def require(self, ctx: Context, plan: Plan, *, hold: bool) -> None:
         """Decide about a job that is to be made, or to be started later than it was made; it writes into the plan what
         holds the job back. Without `hold` it refuses alone. Errors: denied."""
 
+    @abstractmethod
     def require_sinks(self, caller: Principal, definition: Definition, notification: Notification) -> None:
         """Decide about what a job is to run for its notifications besides what its definition has. Errors: denied."""
 
     # --- of a job that it holds back ---
 
+    @abstractmethod
     def note_held(self, job: JobDir, definition: Definition) -> None:
         """Write into the history that the job is held back. Its locks are held."""
 
+    @abstractmethod
     def hold(self, job: JobDir) -> int:
         """Return an open file whose life says that the process that made the job waits with it, and knows its environment.
         Errors: OSError."""
-        return -1
 
+    @abstractmethod
     def is_open(self, ctx: Context, job: JobDir, definition: Definition) -> bool:
         """Return whether the job may be started now."""
-        return False
 
+    @abstractmethod
     def refusal(self, job: JobDir) -> OutliveError:
         """Return the error for a caller that starts a job that must not be."""
-        return OutliveError("denied", "the job is held back")
 
+    @abstractmethod
     def wait(self, ctx: Context, plan: Plan, job: JobDir, holder: int, deadline: float | None) -> socket.socket | None:
         """Wait until `deadline` (time.monotonic seconds) for an answer, and start the job if it may. Closes `holder`, or
         goes on with it after the call. Return the socket on which its supervisor reports; None if the job was not started here."""
-        return None
 
+    @abstractmethod
     def settle(self, ctx: Context, job: JobDir) -> Inspection:
         """Do what the answer about a job asks for, if the process that had to is gone. Return what is true of the job then.
         It is asked whenever such a job is looked at."""
-        raise NotImplementedError
 
+    @abstractmethod
     def withdraw(self, ctx: Context, job: JobDir) -> Inspection:
-        """End a job that has not started, or return one that started at the same moment. Errors: invalid_state, io_error."""
-        raise NotImplementedError
+        """End a job that has not started; if it started at the same moment, return it as it is. Errors: invalid_state, io_error."""
 
+    @abstractmethod
     def require_changeable(self, job: JobDir) -> None:
-        """Refuse a change of what somebody is asked about. Errors: invalid_state."""
+        """Refuse a change of a job while the question about it is open. Errors: invalid_state."""
 
+    @abstractmethod
     def answer_here(self, ctx: Context, job: JobDir, inspection: Inspection, *, read_only: bool) -> Inspection:
         """Show the person at this terminal what is asked about the job, and take an answer unless `read_only`. Return what is
         true of the job then: the answer may be left for later. Errors: denied inside a job, invalid_state."""
-        return inspection
 
+    @abstractmethod
     def shown(self, job: JobDir, definition: Definition) -> dict[str, object]:
         """Return the member `approval` of answers."""
-        return {}
 
+    @abstractmethod
     def hint(self, job: JobDir, inspection: Inspection) -> str | None:
         """Return what to do about the job; None if there is nothing to do."""
-        return None
 
 
 def require(ctx: Context, plan: Plan, *, hold: bool) -> None:

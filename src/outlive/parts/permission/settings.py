@@ -13,7 +13,7 @@ from outlive.parts.permission.policy.rules import DECISIONS
 _DEFAULT = 'Say what happens to commands that no rule decides: default = "allow", "ask" or "deny".'
 KEYS = {
     "default": Setting("|".join(DECISIONS), needed=_DEFAULT),
-    "ask_timeout": Setting(DURATION_OR_0, "1h"),  # 0: nobody is asked
+    "ask_timeout": Setting(DURATION_OR_0, "1h"),  # 0: what asks is denied
     "rule": Setting(TABLES, ()),  # parts/permission/policy/rules.py, in the file alone
 }
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import pwd
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from outlive.config import default_path, state_directory
@@ -25,8 +25,7 @@ class Sandboxed(boundary.Boundary):
     def of_call(self, caller: Principal, host: Host | None, cwd: str, args: dict[str, Any]) -> Sandbox | None:
         # Where a host does not share our files, this is the sandbox of the job's notification commands, which run here;
         # the host makes that of the job, of the same mode
-        elevated = bool(args.get("elevated"))
-        asked = self.granted(caller, host, args.get("sandbox"), args.get("network"), args.get("git"), elevated=elevated)
+        asked = self.granted(caller, host, args)
         if asked.mode == modes.OFF:
             return None
         is_apart = host is not None and host.engine.mirrors
@@ -35,17 +34,10 @@ class Sandboxed(boundary.Boundary):
             access.require_visible(sandbox, cwd, "cwd")
         return sandbox
 
-    def granted(
-        self,
-        caller: Principal,
-        host: Host | None,
-        mode: str | None,
-        network: str | None = None,
-        git: str | None = None,
-        *,
-        elevated: bool = False,
-    ) -> Granted:
-        return modes.granted(bounds(caller, None if host is None else host.name), mode, network, git, elevated=elevated)
+    def granted(self, caller: Principal, host: Host | None, args: Mapping[str, Any]) -> Granted:
+        limit = bounds(caller, None if host is None else host.name)
+        elevated = bool(args.get("elevated"))
+        return modes.granted(limit, args.get("sandbox"), args.get("network"), args.get("git"), elevated=elevated)
 
     def require(self, caller: Principal, definition: Definition, doing: str) -> None:
         # A caller whose ceiling is off may do what it wants without the job; what the job itself is kept from is in `renewed`

@@ -30,8 +30,8 @@ _BYTE = 0  # of a full file: locked by the process that renames it
 
 class Deletions:
     """Writes down which jobs were deleted. `by`: gc, automatic, or the caller who removed them.
-    `noted`: is called with the path of the root, the id and the
-    bound of each job, and notes it elsewhere. A context manager."""
+    `noted`: is called with the path of the root, the id and the bound of each job, and notes it
+    elsewhere. A context manager."""
 
     def __init__(self, store: Store, by: str, noted: Callable[[str, str, str], None] | None = None) -> None:
         self._store = store

@@ -40,8 +40,7 @@ class Approval(Record, omitted=("input", "file_env", "env_sha256", "files", "unh
 
 
 def of(definition: Definition) -> Approval | None:
-    """Return what is asked about a job; None if nothing is. What cannot be read asks for something that nobody can answer any
-    more: it has expired."""
+    """Return what is asked about a job; None if nothing is. A question that cannot be read counts as expired."""
     content = definition.kept.get(MEMBER)
     if content is None:
         return None

@@ -58,7 +58,7 @@ def policy_check(
     directory = definition.directory_on(ctx.caller, there, cwd)
     variables = check_env(env or {})
     policy = policy_of(ctx.config)
-    granted = boundary.of_part().granted(ctx.caller, there, sandbox, git=git)
+    granted = boundary.of_part().granted(ctx.caller, there, {"sandbox": sandbox, "git": git})
     mode, network = granted.mode, granted.network
     answer = PolicyCheck(
         decision=ALLOW,
