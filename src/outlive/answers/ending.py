@@ -6,9 +6,17 @@ from outlive import limits
 from outlive.answers import BELOW, FIRST, FULL_ONLY, LAST, TIME, Answer, Part, field, maybe, optional, part
 from outlive.answers.job import EFFECTIVE, ENDED_BY, EXIT_CODE, FREED, HINT, MESSAGE, REQUESTED, TIMEOUT, Job, Place
 from outlive.answers.output import OUTPUT
+from outlive.core.members import Members, entries_of, text_of
 from outlive.core.records import REASONS, STATES
 
 IN_WINDOW = "it is within the window"  # why gc keeps most jobs
+
+
+def age_of_deleted(answer: Members) -> str:
+    """Return " older than 30d" if each job that gc deleted was; "" if one went for another bound, or not all are listed."""
+    whys = [text_of(job, "reason") for job in entries_of(answer, "jobs") if job.get("action") != "skipped"]
+    by_age = not answer.get("truncated") and all(why.startswith("older_than") for why in whys)
+    return f" older than {text_of(answer, 'older_than')}" if by_age and answer.get("older_than") else ""
 
 
 class Process(Part):

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from itertools import groupby
 
 from outlive import parts, verbs
+from outlive.answers.ending import age_of_deleted
 from outlive.answers.job import is_pending
 from outlive.answers.listing import Listed
 from outlive.cli import stdio, summary, usage
@@ -90,9 +91,7 @@ def _deleted(answer: dict[str, object]) -> str:
     would = [job for job in entries_of(answer, "jobs") if job["action"] == "would_delete"]
     did, count = ("Would delete", len(would)) if answer["dry_run"] else ("Deleted", number_of(answer, "deleted"))
     left = f"{_jobs_of(number_of(answer, 'used_jobs'))} ({size(number_of(answer, 'used_bytes'))}) {'are' if answer['dry_run'] else 'stay'}"
-    gone = (
-        f"{_jobs_of(count)} older than {line(text_of(answer, 'older_than'))}, {size(number_of(answer, 'freed_bytes'))}"
-    )
+    gone = f"{_jobs_of(count)}{line(age_of_deleted(answer))}, {size(number_of(answer, 'freed_bytes'))}"
     return f"{did} {gone}; {left} in {line(text_of(answer, 'root'))}.\n"
 
 

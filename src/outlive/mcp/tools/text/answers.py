@@ -15,6 +15,7 @@ from collections.abc import Callable
 
 from outlive import parts, verbs
 from outlive.answers import advice
+from outlive.answers.ending import age_of_deleted
 from outlive.answers.job import Status
 from outlive.answers.listing import Listed
 from outlive.answers.writing import Written
@@ -379,7 +380,7 @@ def _gc(answer: Members, _process: bool) -> tuple[str, list[str]]:
     count = would if dry else number_of(answer, "deleted")
     word = "Would delete" if dry else "Deleted"
     freed = f"{answer.get('freed_bytes') or 0:,} bytes"
-    age = f" older than {answer['older_than']}" if answer.get("older_than") else ""
+    age = age_of_deleted(answer)
     is_window_alone = not count and answer.get("skipped") and age and not age.endswith(" 0s")
     every = "; older_than=0s takes all that have ended" if is_window_alone else ""
     return "", [
