@@ -155,8 +155,9 @@ OTHER_ROOT = per_face(
     "Tell the user: the client's entry of this server can name another job root (`outlive mcp --root DIR`).",
 )
 ENDED_JOBS = per_face(
-    "`outlive gc --older-than 0s` deletes all jobs that have ended.",
-    "`process` action=gc older_than=0s deletes all jobs of yours that have ended.",
+    "`outlive clear all` deletes the jobs of this directory that have ended, `outlive gc --older-than 0s` those of all.",
+    "`process` action=clear job_id=all deletes the jobs of this session that have ended, action=gc older_than=0s those of "
+    "ended sessions too.",
 )
 _ROOM = per_face("`outlive gc`", "`process` action=gc")
 _SPACE_IN_ROOT = {

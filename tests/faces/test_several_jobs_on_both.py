@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from support.cli import Cli
 from support.face import Face
 
 ENDLESS = "while :; do sleep 0.05; done"
@@ -88,3 +91,21 @@ def test_a_deletion_that_names_no_job_is_answered_with_the_call_that_deletes_all
     face.ok("gc", older_than="0s")
     face.error("status", ended, code="job_not_found")
     assert face.ok("status", kept)["state"] == "running"
+
+
+def test_all_ended_jobs_of_the_caller_are_cleared_and_none_that_runs(face: Face, cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    ended = [face.ok("run", command=command)["job_id"] for command in ("true", "exit 3")]
+    runs, made = face.background(ENDLESS), face.ok("create", command="true")["job_id"]
+    others = cli.ok("run", "--wait", "true", cwd=tmp_path / "elsewhere")["job_id"]
+    cleared = face.ok("clear", "all")
+    assert {one["job_id"] for one in cleared["jobs"]} == set(ended)
+    assert cleared["freed_bytes"] > 0
+    for job in ended:
+        face.error("status", job, code="job_not_found")
+    assert face.ok("status", runs)["state"] == "running"
+    for kept in (made, others):
+        cli.ok("status", kept)
+    error = face.error("clear", "all", code="job_not_found")
+    assert error["message"] == "no job of yours has ended"
+    cli.ok("clear", others)

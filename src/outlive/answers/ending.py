@@ -62,6 +62,9 @@ class Killed(Answer):  # of kill
     effective_ms: int | None = EFFECTIVE
 
 
+ALL = "all"  # in place of a job, to `clear`
+
+
 class DeletedJob(Job):
     """A job that is gone."""
 

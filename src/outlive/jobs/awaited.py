@@ -65,7 +65,7 @@ def own(ctx: Context) -> Iterator[JobDir]:
         if count:
             return
         for job_id in ids:
-            job = _opened(ctx, job_id, states) if count < _MOST else None
+            job = opened(ctx, job_id, states) if count < _MOST else None
             if job is not None:
                 count += 1
                 yield job
@@ -94,7 +94,7 @@ def _untold(caller: Principal) -> Iterator[str]:
             yield job_id
 
 
-def _opened(ctx: Context, job_id: str, states: tuple[str, ...]) -> JobDir | None:
+def opened(ctx: Context, job_id: str, states: tuple[str, ...]) -> JobDir | None:
     """Open the job if it is the caller's and in one of these states."""
     try:
         job = lookup.open_known(ctx.caller, job_id)

@@ -1,13 +1,15 @@
-"""Find the jobs that one call ends or deletes: those that it names, or the caller's own with some tags."""
+"""The jobs that one call ends or deletes: those that it names, or the caller's own with some tags."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 
+from outlive.answers.ending import Deleted, EndedJob
 from outlive.core.labels import check_tag_pattern, tag_matches
+from outlive.core.records import FINISHED
 from outlive.errors import ENDED_JOBS, OutliveError, argument, invalid
-from outlive.jobs import awaited, lookup
+from outlive.jobs import adoption, awaited, lookup
 from outlive.jobs.context import Context
 from outlive.store.job_dir import JobDir
 
@@ -36,6 +38,41 @@ def opened(
         if not jobs:
             raise OutliveError("job_not_found", f"no job of yours has the tags {', '.join(tags)}")
         yield jobs
+
+
+def ended(ctx: Context) -> Iterator[JobDir]:
+    """Open the caller's own jobs that have ended, one after the other; each is closed before the next is opened."""
+    for job_id in lookup.job_ids(ctx.caller):
+        job = awaited.opened(ctx, job_id, FINISHED)
+        if job is not None:
+            with job:
+                yield job
+
+
+def deleted(ctx: Context, jobs: Iterable[JobDir], delete: Callable[[JobDir], Deleted]) -> Deleted:
+    """Delete each of several jobs with `delete`; return the answer about all of them, with the error of each that could not
+    be deleted. Errors: those of `delete` if none could be; job_not_found if there is none."""
+    answer: Deleted | None = None
+    told: list[EndedJob] = []
+    failed: OutliveError | None = None
+    for job in jobs:
+        name = job.read_meta().name
+        try:
+            one = delete(job)
+        except OutliveError as error:
+            state = adoption.inspect_and_adopt(ctx, job).state.state
+            told.append(EndedJob(job_id=job.job_id, name=name, state=state, error=error.message))
+            failed = error
+            continue
+        told.append(EndedJob(job_id=job.job_id, name=name, state=one.job.state))
+        if answer is None:
+            answer = one
+        else:
+            answer.freed_bytes += one.freed_bytes
+    if answer is None:
+        raise failed or OutliveError("job_not_found", "no job of yours has ended", hint=ENDED_JOBS)
+    answer.jobs = told
+    return answer
 
 
 def _tagged(ctx: Context, tags: Sequence[str], ids: Iterable[str]) -> Iterator[JobDir]:

@@ -6,8 +6,7 @@ import signal
 from collections.abc import Sequence
 
 from outlive import limits
-from outlive.answers.ending import Deleted, DeletedJob, EndedJob
-from outlive.errors import OutliveError
+from outlive.answers.ending import Deleted, DeletedJob
 from outlive.jobs import acts, adoption, ending, lookup, several
 from outlive.jobs.context import Context
 from outlive.store.job_dir import JobDir
@@ -27,21 +26,7 @@ def remove(
         for one in jobs:  # else each would take its grace after that of the one before
             if adoption.inspect_before_kill(ctx, one).supervised:
                 ending.end(ctx, one, signal.SIGTERM, grace_ms, 0)
-        answers, summaries = [], []
-        for one in jobs:
-            name = one.read_meta().name
-            try:
-                answers.append(_remove(ctx, one, grace_ms))
-                summaries.append(EndedJob(job_id=one.job_id, name=name, state=answers[-1].job.state))
-            except OutliveError as error:
-                if len(summaries) - len(answers) == len(jobs) - 1:
-                    raise
-                state = adoption.inspect_and_adopt(ctx, one).state.state
-                summaries.append(EndedJob(job_id=one.job_id, name=name, state=state, error=error.message))
-        answer = answers[0]
-        answer.freed_bytes = sum(one.freed_bytes for one in answers)
-        answer.jobs = summaries
-        return answer
+        return several.deleted(ctx, jobs, lambda one: _remove(ctx, one, grace_ms))
 
 
 def _remove(ctx: Context, job_dir: JobDir, grace_ms: int) -> Deleted:

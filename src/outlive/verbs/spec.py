@@ -231,7 +231,7 @@ SINCE_SEQ = Arg(
     minimum=0,
     aliases=("sinceSeq",),
     metavar="SEQ",
-    mcp_help="from this next_seq on",
+    mcp_help="from this next_seq",
 )
 RAW = Arg("raw", BOOL, "Output as it came, with escape sequences and overwritten progress.", default=False,
           hidden="mcp")  # fmt: skip

@@ -144,6 +144,25 @@ def test_a_failure_that_may_not_have_run_is_not_said_to_be_gone(cli: Cli, work: 
     jobs.end()
 
 
+def test_a_run_behind_what_mended_something_is_the_run_before(cli: Cli, work: Path, jobs: Jobs) -> None:
+    (work / "check").write_text("#!/bin/sh\ncat report; test ! -s report\n")
+    (work / "check").chmod(0o755)
+
+    def before(command: str, *tests: str) -> Any:
+        (work / "report").write_text("".join(f"FAILED tests/a.py::{one} - assert 1 == 2\n" for one in tests))
+        (work / "a.py").write_text("old\n")
+        return cli.ok("run", "--wait", command).get("previous")
+
+    assert before("./check", "one", "two", "three") is None
+    mended = before("sed -i s/old/new/ a.py && ./check", "two", "three")
+    assert (mended["gone"], mended["new"], mended["names"]) == (1, 0, ["one"])
+    assert before("./check 2>&1", "three")["names"] == ["two"]
+    assert before(f"cd {work}; timeout 20 ./check", "three", "four")["new"] == 1
+    for other in ("./check | tail -1", "./check > out; false", "cat a.py; ./check", "./check || false", "./check --all"):
+        assert before(other, "three") is None, f"{other!r} may report more or fewer failures"
+    jobs.end()
+
+
 def test_nothing_to_compare_is_one_line_with_the_job_that_may_be_meant(cli: Cli, jobs: Jobs) -> None:
     first = cli.ok("run", "--wait", "cat /etc/passwd; exit 1")
     none = cli.ok("log", first["job_id"], "--compare", "previous")

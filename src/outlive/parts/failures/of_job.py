@@ -11,7 +11,7 @@ from outlive.part import Look, Said
 from outlive.parts.failures import JOINING, exit_code, failure, sandboxed, silence, tests_passed
 from outlive.parts.failures.answers import Before
 from outlive.parts.failures.causes import own_words, taken_port
-from outlive.parts.failures.runs import changes, earlier_runs
+from outlive.parts.failures.runs import alike_runs, changes, earlier_runs
 from outlive.store.output.merged import Output
 from outlive.system.waiting import checkpoint
 
@@ -34,7 +34,7 @@ def said(look: Look) -> Said:
 def previous(look: Look) -> OtherRun | None:
     """Return the run before this one, with how many failures of it are gone and how many are new here where either
     reports any; None if there is none."""
-    job = earlier_runs.find(look.ctx.caller, look.inspection.definition)
+    job = alike_runs.run_before(look.ctx.caller, look.inspection.definition)
     if job is None:
         return None
     with job, Output(job) as before:
@@ -51,7 +51,7 @@ def previous(look: Look) -> OtherRun | None:
 
 def _mended(look: Look) -> OtherRun | None:
     """Return the run before a job whose tests passed, if that failed, with its failures; None if one is left or new."""
-    job = earlier_runs.find(look.ctx.caller, look.inspection.definition)
+    job = alike_runs.run_before(look.ctx.caller, look.inspection.definition)
     if job is None:
         return None
     with job, Output(job) as before:

@@ -17,7 +17,7 @@ SEND_KEYS = Verb(
     args=(
         JOB,
         Arg("keys_", STRS, "Keys by their names in tmux: C-c, M-x, S-Tab, Enter, Up, F5; a character is itself, other words are refused.", default=(),
-            cli="KEY", mcp="keys", metavar="KEY", mcp_help="tmux names: C-c, M-x, Enter, F5"),
+            cli="KEY", mcp="keys", metavar="KEY", mcp_help="tmux's: C-c, M-x, Enter, F5"),
         Arg("hex_", STRS, "Bytes in hex, such as 1b.", default=(), cli="--hex", mcp="hex", hidden="mcp", metavar="HEX"),
         Arg("literal", STR, "Text to type as it is, before the keys.", mcp="text", aliases=("literal", "data"),
             metavar="TEXT", mcp_help=TEXT_FIRST, typed=True),

@@ -1,7 +1,7 @@
 """What ends jobs, and deletes them."""
 
 from outlive import limits
-from outlive.answers.ending import Collected, Deleted, Killed
+from outlive.answers.ending import ALL, Collected, Deleted, Killed
 from outlive.core.records import CONTROL
 from outlive.verbs.spec import BOOL, ENDED_JOB_ID, FLOAT, INT, JOB, JOB_ID, MS, STR, STRS, Arg, Verb
 
@@ -37,7 +37,7 @@ KILL = Verb(
 )  # fmt: skip
 CLEAR = Verb(
     "clear",
-    "Delete a finished job and its output.",
+    f"Delete a finished job and its output, or with `{ALL}` those of all finished jobs of yours.",
     "outlive.verbs.clear:clear",
     group="End and delete",
     long=True,

@@ -66,7 +66,7 @@ LOG = Verb(
         Arg("stream", STR, "Which stream; positions and lines are then those of that stream's log.", default="both",
             choices=("both", "stdout", "stderr"), mcp_help="(default both)"),
         Arg("search", STR, "Show only lines that match this RE2 pattern, with their numbers.", metavar="PATTERN",
-            mcp_help="lines that match this RE2"),
+            mcp_help="lines matching this RE2"),
         Arg("context", INT, f"Lines around each match (default {limits.SEARCH_CONTEXT_LINES}).", minimum=0,
             maximum=100, metavar="N", hidden="mcp"),
         MAX_BYTES,
@@ -104,14 +104,14 @@ WAIT = Verb(
     waits=True,
     args=(
         Arg("job", STRS, "The job or jobs; without one, whichever of yours ends first (CLI: of this directory).", default=(), cli="JOB", mcp="job_id",
-            aliases=(*JOB.aliases, "job_ids", "jobs"), metavar="JOB", mcp_help="also a list; none: the first of yours to end"),
+            aliases=(*JOB.aliases, "job_ids", "jobs"), metavar="JOB", mcp_help="also a list; none: your first to end"),
         Arg("until", ITEMS, "What to wait for, any of: exit, output, input (a prompt), {regex, stream}, {fail_regex} "
             "(ends it early), {port, host, any}, {http: URL, status, any}, {file}, {idle_ms}. port and http hold for a listener of the job, "
             "with any: true for anybody's. CLI: Write regex=PATTERN, port=8080, 'port=8080 any' and so on.",
             default=("exit",), mcp_default=("exit", "input"), metavar="CONDITION",
             mcp_help=f"{CONDITIONS} (default exit, input)"),
         Arg("timeout_ms", MS, "Answer after this long in any case (CLI: without limit by default).", minimum=0,
-            mcp_default=30_000, metavar="DURATION", mcp_help="at most (default 30000)"),
+            mcp_default=30_000, metavar="DURATION", mcp_help="up to 50000 (default 30000)"),
         Arg("mode", STR, "Of several jobs: any one, or all.", default="any", choices=("any", "all"),
             mcp_help="of several jobs (default any)"),
         Arg("since_seq", INT, "Where output and matches count from; without it a match counts from the job's start.",

@@ -352,12 +352,12 @@ def _left(job: Members) -> str:
 
 
 def _removed(answer: Members, _process: bool) -> tuple[str, list[str]]:
+    word = "Removed" if answer["type"] == "remove" else "Cleared"
     jobs = entries_of(answer, "jobs")
     if jobs:
         done = sum(not job.get("error") for job in jobs)
-        told = f"Removed {done} of {counted(len(jobs), 'job')}; {answer.get('freed_bytes') or 0:,} bytes freed:"
+        told = f"{word} {done} of {counted(len(jobs), 'job')}; {answer.get('freed_bytes') or 0:,} bytes freed:"
         return "", [told, *map(_of_several, jobs)]
-    word = "Removed" if answer["type"] == "remove" else "Cleared"
     return "", [
         f"{word} job {answer['job_id']}; {answer.get('freed_bytes') or 0:,} bytes freed.",
         *sentences.hint(answer),
@@ -383,8 +383,10 @@ def _gc(answer: Members, _process: bool) -> tuple[str, list[str]]:
     age = age_of_deleted(answer)
     is_window_alone = not count and answer.get("skipped") and age and not age.endswith(" 0s")
     every = "; older_than=0s takes all that have ended" if is_window_alone else ""
+    others = number_of(answer, "out_of_scope")
+    left = f" Not yours, and left alone: {counted(others, 'job')}." if others else ""
     return "", [
-        f"{word} {counted(count, 'finished job')}{age} ({freed}); {answer.get('skipped') or 0} kept{sentences.kept(answer)}{every}.",
+        f"{word} {counted(count, 'finished job')}{age} ({freed}); {answer.get('skipped') or 0} kept{sentences.kept(answer)}{every}.{left}",
         f"All jobs together: {counted(number_of(answer, 'used_jobs'), 'job')}, {answer.get('used_bytes') or 0:,} bytes on disk.",
         *sentences.hint(answer),
     ]

@@ -16,10 +16,14 @@ from outlive.errors import OutliveError
 from outlive.jobs import lookup, ownership
 from outlive.jobs.context import Context, Principal
 from outlive.jobs.pipelines import naming
-from outlive.parts.failures.runs.earlier_runs import SEARCHED_JOBS
+from outlive.parts.failures.runs import earlier_runs
 from outlive.store.job_dir import JobDir
 
 _BETWEEN = frozenset({"&&", ";", "\n", ""})  # what may stand behind a `cd` that holds for the rest
+# What may stand before a step and reports no failure of its own
+_QUIET = frozenset(
+    "cd pushd popd export set source . umask true : mkdir rmdir touch chmod cp mv ln rm sed perl patch git sleep kill".split()
+)
 
 
 class Step(NamedTuple):
@@ -63,6 +67,20 @@ def same_step(ctx: Context, wanted: Definition, *, passed: bool) -> Found | None
     return None if others is None else Found(others, step)
 
 
+def run_before(caller: Principal, wanted: Definition) -> JobDir | None:
+    """Return the last run before the job with this definition whose failures are those of the same: of the same command, or
+    of one that ends with the same step, shows all that it prints, and does nothing else that could report a failure. The
+    caller closes it."""
+    step = _only_step(wanted)
+    if step is None:
+        return earlier_runs.find(caller, wanted)
+    for job, definition in _runs_before(caller, wanted, *step.words):
+        if earlier_runs.are_same(definition, wanted) or _only_step(definition) == step:
+            return job
+        job.close()
+    return None
+
+
 def nearest(caller: Principal, wanted: Definition) -> tuple[str, str] | None:
     """Return the id and the name of the newest job made before this one in the same directory that has ended and runs the
     same program, with other words, else one that runs it among others; None if there is none."""
@@ -83,7 +101,7 @@ def _runs_before(
 ) -> Iterator[tuple[JobDir, Definition]]:
     """Yield the jobs made before this one that ran and ended, whose definitions hold these words."""
     parts = [json.dumps(word)[1:-1].encode() for word in words]
-    for job in lookup.defined_with(caller, *parts, before=wanted.job_id, most=SEARCHED_JOBS):
+    for job in lookup.defined_with(caller, *parts, before=wanted.job_id, most=earlier_runs.SEARCHED_JOBS):
         with suppress(OSError, OutliveError):  # damaged, or removed meanwhile
             definition, state = job.read_meta(), job.read_state()
             ran = state is not None and state.finished and not never_ran(state.state, state.reason)
@@ -101,6 +119,17 @@ def _step(definition: Definition) -> Step | None:
         return None
     sandbox = None if definition.sandbox is None else definition.sandbox.shown
     return Step(tuple(words), _directory(definition), definition.host, sandbox)
+
+
+def _only_step(definition: Definition) -> Step | None:
+    """Return the step of a command whose failures are all that its output reports."""
+    text = form.run_by(definition.command, definition.shell)
+    if text is not None:
+        *before, last = form.pipelines(reader.commands(text)) or [[]]
+        is_whole = len(last) == 1 and not last[0].kind and not last[0].operator and ">" not in text.replace("2>&1", "")
+        if not is_whole or any(len(one) > 1 or one[0].name not in _QUIET for one in before):
+            return None
+    return _step(definition)
 
 
 def _directory(definition: Definition) -> str:

@@ -49,6 +49,11 @@ def named(ctx: Context, definition: Definition, text: str) -> JobDir | None:
     return lookup.open_job(ctx, text)
 
 
+def are_same(one: Definition, other: Definition) -> bool:
+    """Return whether two jobs are runs of the same."""
+    return _facts(one) == _facts(other)
+
+
 def described(job_id: str, state: State | None) -> OtherRun:
     """Return a run as answers have it, without what differs."""
     run = OtherRun(job_id=job_id, exit_code=None, ago_ms=None)
@@ -65,7 +70,7 @@ def _is_run_of(wanted: Definition, job: JobDir, *, passed: bool) -> bool:
     except (OSError, OutliveError):  # damaged, or removed meanwhile
         return False
     return (
-        _facts(definition) == _facts(wanted)
+        are_same(definition, wanted)
         and state is not None
         and state.finished
         and not never_ran(state.state, state.reason)
