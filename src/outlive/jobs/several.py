@@ -43,7 +43,7 @@ def opened(
 def ended(ctx: Context) -> Iterator[JobDir]:
     """Open the caller's own jobs that have ended, one after the other; each is closed before the next is opened."""
     for job_id in lookup.job_ids(ctx.caller):
-        job = awaited.opened(ctx, job_id, FINISHED)
+        job = awaited.opened(ctx, job_id, tuple(FINISHED))
         if job is not None:
             with job:
                 yield job

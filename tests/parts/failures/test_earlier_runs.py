@@ -158,7 +158,13 @@ def test_a_run_behind_what_mended_something_is_the_run_before(cli: Cli, work: Pa
     assert (mended["gone"], mended["new"], mended["names"]) == (1, 0, ["one"])
     assert before("./check 2>&1", "three")["names"] == ["two"]
     assert before(f"cd {work}; timeout 20 ./check", "three", "four")["new"] == 1
-    for other in ("./check | tail -1", "./check > out; false", "cat a.py; ./check", "./check || false", "./check --all"):
+    for other in (
+        "./check | tail -1",
+        "./check > out; false",
+        "cat a.py; ./check",
+        "./check || false",
+        "./check --all",
+    ):
         assert before(other, "three") is None, f"{other!r} may report more or fewer failures"
     jobs.end()
 
