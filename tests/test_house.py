@@ -354,7 +354,7 @@ LOADS: dict[str, tuple[list[str], str, Callable[[str], bool]]] = {
     ),
     "completion of a verb": (
         [*OUTLIVE[1:], "completion", "bash", "--", ""],
-        "outlive.cli.completion.candidates",
+        "outlive.parts.completion.candidates",
         under(*HEAVY, "outlive.store"),
     ),
     # The view in a chat is for a client that shows it

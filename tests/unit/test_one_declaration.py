@@ -14,7 +14,7 @@ from outlive.answers.job import Job, Status
 from outlive.answers.listing import Listed
 from outlive.cli import help as help_
 from outlive.cli import human, parse
-from outlive.cli.completion import candidates
+from outlive.parts.completion import candidates
 from outlive.cli.text import Style
 from outlive.core.members import object_of, texts_of
 from outlive.core.records import READ

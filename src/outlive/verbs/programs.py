@@ -32,7 +32,7 @@ COMPLETION = Verb(
     "completion",
     "Print a script that completes command lines of outlive in your shell.",
     group="Set up",
-    program="outlive.cli.completion.main:main",
+    program="outlive.parts.completion.main:main",
     args=(
         Arg(
             "shell",
