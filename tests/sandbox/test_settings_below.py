@@ -42,7 +42,7 @@ def found_by(ground: Ground, place: Path, command: str) -> list[str]:
     answer = ground.outlive(*INSIDE, "--", "bash", "-c", command, cwd=place)
     assert answer["ok"] and answer["exit_code"] == 0, answer
     events = ground.outlive("events", str(answer["job_id"]))["events"]
-    found = next((event["found"] for event in events if event["type"] == "workspace_changed"), [])
+    found: list[dict[str, str]] = next((event["found"] for event in events if event["type"] == "workspace_changed"), [])
     return [one["path"].removeprefix(f"{place}/") for one in found if one["kind"] == "settings"]
 
 
