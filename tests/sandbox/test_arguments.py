@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from outlive.core.records import Granted, Sandbox
-from outlive.sandbox import access, bubblewrap, inside, mounts, session, syscalls
+from outlive.sandbox import access, bubblewrap, mounts, session, syscalls
+from outlive.supervisor.confined.confinement import How
 from outlive.system import fds
 
 ARGUMENTS, FILTER, INIT, COPIES = 9, 8, 7, 11
@@ -98,7 +99,7 @@ def test_a_notification_that_cannot_be_started_leaves_no_file_open(
 ) -> None:
     """A supervisor lives on, and tries again with the next notification."""
     spec, null = _spec(tmp_path), os.open(os.devnull, os.O_RDWR)
-    sink = inside.How("/", None, terminal=False, folder=-1)
+    sink = How("/", None, terminal=False, folder=-1)
     before = fds.open_fds()
 
     def refused(*_: object, **_named: object) -> int:

@@ -19,6 +19,7 @@ SUPERVISOR = """
 import os, sys, time
 from outlive.core.records import Sandbox
 from outlive.sandbox import inside, keeping, session
+from outlive.supervisor.confined import confinement
 from outlive.system import prctl
 
 root, script, mode, bwrap = sys.argv[1:]
@@ -31,10 +32,10 @@ status = os.stat(root)
 sandbox = Sandbox(mode="workspace-write", network="none", bwrap=bwrap, home=os.path.dirname(root) + "/home", cache=os.path.dirname(root) + "/cache", roots=[root], root_ids=[[status.st_dev, status.st_ino]])
 here, there = pair = inside.report_pair()
 folder = os.open(os.path.dirname(root), os.O_RDONLY)
-how = inside.How(root, None, terminal=False, folder=folder)
+how = confinement.How(root, None, terminal=False, folder=folder)
 try:
     session.start(sandbox, ["/bin/sh", "-c", script], {"PATH": os.environ["PATH"]}, {0: os.open("/dev/null", 0), 1: 2, 2: 2}, how=how, report=pair)
-except inside.Unavailable as error:
+except confinement.Unavailable as error:
     print(error.strerror)
 else:
     there.close()

@@ -337,6 +337,11 @@ class Definition(_Open, omitted=("script", "cwd_id", "awaits")):
         """The length of the whole command; None if `command` is all of it."""
         return None if self.script is None else self.script.bytes
 
+    @property
+    def of_parts(self) -> dict[str, object]:
+        """The members that a part has to do with, where they have a value."""
+        return {**self.kept, "sandbox": self.sandbox}
+
 
 class State(_Open):
     """What is so now: the content of `state.json`, for every state of a job. Monotonic values are

@@ -8,40 +8,14 @@ import select
 import signal
 import socket
 import struct
-from collections.abc import Callable
-from typing import NamedTuple
 
-from outlive.system import fds, process, spawn, tree
+from outlive.supervisor.confined.confinement import Inside
+from outlive.system import fds, process, tree
 
 READY, STARTED, _ENDED = 1, 2, 3
 _MESSAGE = struct.Struct("=ii")
 _CREDENTIALS = 2  # SCM_CREDENTIALS: pid, uid, gid
 START_S = 20.0
-
-
-class Unavailable(spawn.BeforeExec):
-    """A sandbox that could not be set up: nothing ran."""
-
-
-class Inside(NamedTuple):
-    """A command that runs in a sandbox, and the first process of the sandbox."""
-
-    command: int
-    init: int
-
-
-class How(NamedTuple):
-    """In which directory a command starts, with which umask (None: ours), and whether its stdin is a
-    terminal. `folder`: an fd of the directory of its job, for the record of what is there before
-    it. `prepare`: see spawn.spawn. `cwd_id`: device and inode of the directory, if it has to
-    be exactly this one."""
-
-    cwd: str
-    umask: int | None
-    terminal: bool
-    folder: int
-    prepare: Callable[[], None] | None = None
-    cwd_id: list[int] | None = None
 
 
 def report_pair() -> tuple[socket.socket, socket.socket]:

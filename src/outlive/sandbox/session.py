@@ -21,11 +21,12 @@ from collections.abc import Callable, Mapping, Sequence
 from outlive.core.records import Sandbox
 from outlive.sandbox import bubblewrap, syscalls
 from outlive.sandbox.guard import Guard
-from outlive.sandbox.inside import READY, START_S, STARTED, How, Inside, Unavailable, end_outer, heard
+from outlive.sandbox.inside import READY, START_S, STARTED, end_outer, heard
 from outlive.sandbox.keeping import Keeping
 from outlive.sandbox.mounts import Mounts
 from outlive.sandbox.mounts import add as add_mounts
 from outlive.sandbox.programs import INIT
+from outlive.supervisor.confined.confinement import How, Inside, Unavailable
 from outlive.system import fds, process, spawn, tree
 
 # init.c expects these; the others are for bwrap, which closes them
