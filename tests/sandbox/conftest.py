@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from outlive.sandbox import bubblewrap
+from outlive.parts.sandbox.confinement import bubblewrap
 
 
 @pytest.fixture(scope="session")

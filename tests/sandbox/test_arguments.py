@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from outlive.core.records import Granted, Sandbox
-from outlive.sandbox import access, bubblewrap, mounts, session, syscalls
+from outlive.parts.sandbox.confinement import access, bubblewrap, mounts, session, syscalls
 from outlive.supervisor.confined.confinement import How
 from outlive.system import fds
 

@@ -11,14 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from outlive.sandbox import bubblewrap
+from outlive.parts.sandbox.confinement import bubblewrap
 from support import wait
 
 # Starts argv[2] in a sandbox whose workspace is argv[1], as a supervisor does, and prints how many sandboxes it made
 SUPERVISOR = """
 import os, sys, time
 from outlive.core.records import Sandbox
-from outlive.sandbox import inside, keeping, session
+from outlive.parts.sandbox.confinement import inside, keeping, session
 from outlive.supervisor.confined import confinement
 from outlive.system import prctl
 

@@ -10,10 +10,10 @@ import pytest
 from outlive.core.records import Definition, Sandbox, State
 from outlive.jobs.conditions.external import File
 from outlive.jobs.conditions.parse import Condition
+from outlive.parts.sandbox.confinement import after, guard, search
+from outlive.parts.sandbox.confinement.guard import Guard
+from outlive.parts.sandbox.confinement.mounts import Mounts
 from outlive.parts.sandbox.reach import Reach
-from outlive.sandbox import after, guard, search
-from outlive.sandbox.guard import Guard
-from outlive.sandbox.mounts import Mounts
 from outlive.store.inspection.inspect import Inspection
 from sandbox.test_break_out import USERS, Ground
 from sandbox.test_break_out import ground as ground  # noqa: PLC0414 - a fixture

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from outlive.sandbox import search
+from outlive.parts.sandbox.confinement import search
 
 _MOST = 500_000  # directories: MOST in search.c
 

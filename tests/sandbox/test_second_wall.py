@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from outlive.sandbox.programs import INIT
+from outlive.parts.sandbox.confinement.programs import INIT
 from outlive.system import fds, spawn
 from support import landlock
 

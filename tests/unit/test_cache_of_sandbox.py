@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from outlive.core.records import Sandbox
-from outlive.sandbox.mounts import Mounts, _home, rename_cache
+from outlive.parts.sandbox.confinement.mounts import Mounts, _home, rename_cache
 from outlive.system.fds import DIRECTORY, Closing
 
 

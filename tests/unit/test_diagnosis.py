@@ -20,7 +20,7 @@ from outlive.core.records import Definition, Sandbox, State
 from outlive.parts.failures import failure, sandboxed, silence
 from outlive.parts.failures.causes import own_words
 from outlive.parts.failures.silence import Keeper, Silence
-from outlive.sandbox import visible_paths
+from outlive.parts.sandbox.confinement import visible_paths
 from outlive.system import foreground, pipe_ends, tree
 from outlive.system.foreground import Socket
 from support.wait import until

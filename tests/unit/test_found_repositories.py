@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from outlive.sandbox import search
+from outlive.parts.sandbox.confinement import search
 from outlive.system.fds import DIRECTORY, Closing
 
 

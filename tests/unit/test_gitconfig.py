@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from outlive.sandbox import gitconfig
+from outlive.parts.sandbox.confinement import gitconfig
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from outlive.core.records import Granted
-from outlive.sandbox import access, bubblewrap
+from outlive.parts.sandbox.confinement import access, bubblewrap
 
 
 def test_the_python_that_an_environment_was_made_of_is_no_jobs(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:

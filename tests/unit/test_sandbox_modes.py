@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from outlive.errors import OutliveError
-from outlive.sandbox import bubblewrap, modes, syscalls
+from outlive.parts.sandbox import modes
+from outlive.parts.sandbox.confinement import bubblewrap, syscalls
 
 NONE: dict[str, Any] = dict.fromkeys(("mode", "ceiling", "network", "network_ceiling", "git", "git_ceiling"))
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from outlive.core.records import Sandbox
-from outlive.sandbox.access import is_writable
-from outlive.sandbox.mounts import require_one_spelling
-from outlive.sandbox.search import Unguarded
+from outlive.parts.sandbox.confinement.access import is_writable
+from outlive.parts.sandbox.confinement.mounts import require_one_spelling
+from outlive.parts.sandbox.confinement.search import Unguarded
 from outlive.system import paths
 
 real = paths.entry

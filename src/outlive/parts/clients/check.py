@@ -11,7 +11,7 @@ from outlive.errors import OutliveError
 from outlive.parts.clients.discover import survey
 from outlive.parts.clients.registry import CLIENTS, USER, start_of
 from outlive.parts.finding import Finding, Place, ok, warn
-from outlive.sandbox import bubblewrap
+from outlive.parts.sandbox.confinement import bubblewrap
 from outlive.system import own_programs
 
 _REFUSED = ": config_error: "  # in what a server says that cannot read its configuration

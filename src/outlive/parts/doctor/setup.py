@@ -9,7 +9,7 @@ from outlive import __version__
 from outlive.config.checks import known
 from outlive.errors import OutliveError
 from outlive.parts.finding import Finding, Place, fail, ok, warn
-from outlive.sandbox import bubblewrap
+from outlive.parts.sandbox.confinement import bubblewrap
 
 
 def python(place: Place) -> Finding:

@@ -14,8 +14,8 @@ from collections.abc import Iterator
 from outlive.core.quoted import quoted
 from outlive.core.records import Sandbox
 from outlive.jobs.diagnosis import last_words
-from outlive.sandbox import visible_paths
-from outlive.sandbox.visible_paths import is_in
+from outlive.parts.sandbox.confinement import visible_paths
+from outlive.parts.sandbox.confinement.visible_paths import is_in
 from outlive.store.inspection.inspect import Inspection
 from outlive.store.output.merged import Output
 

@@ -6,7 +6,7 @@ from outlive.config import Config
 from outlive.core import quoted
 from outlive.errors import shortened
 from outlive.launch.engine import Finding
-from outlive.sandbox.bubblewrap import SandboxTrial
+from outlive.parts.sandbox.confinement.bubblewrap import SandboxTrial
 
 
 def finding(name: str, status: str, text: str, advice: str | None = None) -> Finding:

@@ -17,7 +17,7 @@ from typing import NamedTuple
 from outlive.core.records import Sandbox
 from outlive.errors import OutliveError
 from outlive.parts.reports import bounds
-from outlive.sandbox import access
+from outlive.parts.sandbox.confinement import access
 from outlive.system.fds import Closing
 
 _MOST_DEEP = 50  # directories below each other, for **

@@ -11,7 +11,7 @@ class Sandboxes(Part):
     after_waits = ("outlive.parts.sandbox.boundary",)
 
     def can_sandbox(self, config: Config) -> bool:
-        from outlive.sandbox import bubblewrap
+        from outlive.parts.sandbox.confinement import bubblewrap
 
         return bubblewrap.can_work(config.get("sandbox", "bwrap"))
 

@@ -14,8 +14,9 @@ from outlive.jobs.context import Principal
 from outlive.jobs.starting import boundary
 from outlive.launch import engines
 from outlive.launch.engines import Host
+from outlive.parts.sandbox import modes
+from outlive.parts.sandbox.confinement import access, bubblewrap, gitconfig, visible_paths
 from outlive.parts.sandbox.reach import Reach
-from outlive.sandbox import access, bubblewrap, gitconfig, modes, visible_paths
 from outlive.system import own_programs
 
 _XDG = ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME")

@@ -6,7 +6,7 @@ import socket
 from collections.abc import Callable, Mapping, Sequence
 
 from outlive.core.records import Sandbox, State
-from outlive.sandbox import after, inside, session, sink_file
+from outlive.parts.sandbox.confinement import after, inside, session, sink_file
 from outlive.store.inspection.workspace import Look
 from outlive.supervisor.confined.confinement import Confinement, How, Inside
 

@@ -22,7 +22,7 @@ from outlive.jobs.starting import making
 from outlive.jobs.starting.plan import Plan
 from outlive.launch.from_cli import Launcher
 from outlive.parts.hosts.far import orphans
-from outlive.sandbox import access, bubblewrap, gitconfig
+from outlive.parts.sandbox.confinement import access, bubblewrap, gitconfig
 from outlive.store.job_dir import JobDir
 from outlive.store.root import Store
 

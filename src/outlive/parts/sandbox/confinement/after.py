@@ -23,10 +23,10 @@ from outlive.core.members import parse_json
 from outlive.core.quoted import quoted
 from outlive.core.records import Sandbox, State
 from outlive.core.rights import identity_of
-from outlive.sandbox import gitconfig, search, visible_paths
-from outlive.sandbox.guard import CHANGES, Guard, changes, stamp_of, stamps
-from outlive.sandbox.mounts import rename_cache
-from outlive.sandbox.visible_paths import is_in
+from outlive.parts.sandbox.confinement import gitconfig, search, visible_paths
+from outlive.parts.sandbox.confinement.guard import CHANGES, Guard, changes, stamp_of, stamps
+from outlive.parts.sandbox.confinement.mounts import rename_cache
+from outlive.parts.sandbox.confinement.visible_paths import is_in
 from outlive.system.fds import DIRECTORY, Closing, names_in
 from outlive.system.paths import followed, opened
 

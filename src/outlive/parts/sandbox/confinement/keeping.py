@@ -10,9 +10,9 @@ from __future__ import annotations
 import os
 
 from outlive.core.records import Sandbox
-from outlive.sandbox.after import Before
-from outlive.sandbox.guard import Guard, guarded, likely
-from outlive.sandbox.mounts import Mounts
+from outlive.parts.sandbox.confinement.after import Before
+from outlive.parts.sandbox.confinement.guard import Guard, guarded, likely
+from outlive.parts.sandbox.confinement.mounts import Mounts
 
 _SEVERAL = ".several"  # in the cache of the sandbox, where no job writes: there was more than was supposed
 

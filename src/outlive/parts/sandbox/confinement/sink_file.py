@@ -10,10 +10,10 @@ import errno
 import os
 
 from outlive.core.records import Sandbox
-from outlive.sandbox import access
-from outlive.sandbox.guard import guarded
-from outlive.sandbox.mounts import require_one_spelling
-from outlive.sandbox.visible_paths import is_in
+from outlive.parts.sandbox.confinement import access
+from outlive.parts.sandbox.confinement.guard import guarded
+from outlive.parts.sandbox.confinement.mounts import require_one_spelling
+from outlive.parts.sandbox.confinement.visible_paths import is_in
 from outlive.system.fds import DIRECTORY, Closing
 from outlive.system.paths import opened
 

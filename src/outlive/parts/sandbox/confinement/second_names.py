@@ -11,9 +11,9 @@ import os
 import stat
 from collections.abc import Callable, Iterable, Iterator
 
-from outlive.sandbox.mounts import pinned
-from outlive.sandbox.search import Unguarded
-from outlive.sandbox.visible_paths import is_in
+from outlive.parts.sandbox.confinement.mounts import pinned
+from outlive.parts.sandbox.confinement.search import Unguarded
+from outlive.parts.sandbox.confinement.visible_paths import is_in
 from outlive.system import fds
 
 # How git begins what it knows by its content alone: an object, a pack and what lies beside it

@@ -6,7 +6,7 @@ import binascii
 import os
 from collections.abc import Iterable, Mapping
 
-from outlive.sandbox.programs import SEARCH
+from outlive.parts.sandbox.confinement.programs import SEARCH
 from outlive.system import fds, spawn
 from outlive.system.fds import Closing
 

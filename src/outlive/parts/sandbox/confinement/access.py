@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 from outlive.core.ids import sha256
 from outlive.core.records import Granted, Sandbox
 from outlive.errors import OutliveError, argument, invalid, misconfigured
-from outlive.sandbox import visible_paths
-from outlive.sandbox.visible_paths import is_in
+from outlive.parts.sandbox.confinement import visible_paths
+from outlive.parts.sandbox.confinement.visible_paths import is_in
 from outlive.system import mounts
 
 _CACHES = ".cache/outlive/sandbox"  # below the home: what tools cache in sandboxes

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from outlive.core.records import Sandbox
 from outlive.errors import OutliveError
-from outlive.sandbox.search import Unguarded
+from outlive.parts.sandbox.confinement.search import Unguarded
 from outlive.system import fds, own_programs
 from outlive.system.fds import Closing
 from outlive.system.paths import is_in

@@ -19,9 +19,9 @@ from typing import Protocol
 
 from outlive.core.records import Sandbox
 from outlive.core.rights import identity_of
-from outlive.sandbox import gitconfig, visible_paths
-from outlive.sandbox.search import Unguarded
-from outlive.sandbox.visible_paths import is_in
+from outlive.parts.sandbox.confinement import gitconfig, visible_paths
+from outlive.parts.sandbox.confinement.search import Unguarded
+from outlive.parts.sandbox.confinement.visible_paths import is_in
 from outlive.system import fds
 from outlive.system.paths import opened, spelled_twice
 

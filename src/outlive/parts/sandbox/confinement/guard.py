@@ -12,10 +12,10 @@ import stat
 from collections.abc import Iterable, Iterator
 
 from outlive.core.records import Sandbox
-from outlive.sandbox import gitconfig, search, second_names, visible_paths
-from outlive.sandbox.mounts import Mounts, pinned
-from outlive.sandbox.search import Unguarded
-from outlive.sandbox.visible_paths import is_in
+from outlive.parts.sandbox.confinement import gitconfig, search, second_names, visible_paths
+from outlive.parts.sandbox.confinement.mounts import Mounts, pinned
+from outlive.parts.sandbox.confinement.search import Unguarded
+from outlive.parts.sandbox.confinement.visible_paths import is_in
 from outlive.system.paths import opened
 
 _MOST_MOUNTS = 400  # each takes a quarter of a millisecond, and bubblewrap takes 9,000 words

@@ -19,13 +19,13 @@ import stat
 from collections.abc import Callable, Mapping, Sequence
 
 from outlive.core.records import Sandbox
-from outlive.sandbox import bubblewrap, syscalls
-from outlive.sandbox.guard import Guard
-from outlive.sandbox.inside import READY, START_S, STARTED, end_outer, heard
-from outlive.sandbox.keeping import Keeping
-from outlive.sandbox.mounts import Mounts
-from outlive.sandbox.mounts import add as add_mounts
-from outlive.sandbox.programs import INIT
+from outlive.parts.sandbox.confinement import bubblewrap, syscalls
+from outlive.parts.sandbox.confinement.guard import Guard
+from outlive.parts.sandbox.confinement.inside import READY, START_S, STARTED, end_outer, heard
+from outlive.parts.sandbox.confinement.keeping import Keeping
+from outlive.parts.sandbox.confinement.mounts import Mounts
+from outlive.parts.sandbox.confinement.mounts import add as add_mounts
+from outlive.parts.sandbox.confinement.programs import INIT
 from outlive.supervisor.confined.confinement import How, Inside, Unavailable
 from outlive.system import fds, process, spawn, tree
 
