@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from outlive.core.records import Granted
-from outlive.parts.sandbox.confinement import access, bubblewrap
+from outlive.parts.sandbox.confinement import access
+from outlive.system import interpreter
 
 
 def test_the_python_that_an_environment_was_made_of_is_no_jobs(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -22,6 +23,6 @@ def test_the_python_that_an_environment_was_made_of_is_no_jobs(place: Path, monk
         settings={"write": None, "show": None, "hide": None, "environment": None},
         workspace=os.path.realpath(work),
         homes=[str(place / "home")],
-        ours=access.Ours([], bubblewrap.installed(), ""),
+        ours=access.Ours([], interpreter.installed(), ""),
     )
     assert sandbox.protect == [str(base)]

@@ -14,10 +14,10 @@ from outlive.part import Hold, Inspection, JobDir, Part
 
 NAMES = (
     "terminal",
+    "sandbox",
     "hosts",
     "http",
     "failures",
-    "sandbox",
     "permission",
     "top",
     "page",

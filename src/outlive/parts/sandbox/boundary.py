@@ -14,10 +14,12 @@ from outlive.jobs.context import Principal
 from outlive.jobs.starting import boundary
 from outlive.launch import engines
 from outlive.launch.engines import Host
-from outlive.parts.sandbox import modes
+from outlive.parts.sandbox import diagnosis, modes
 from outlive.parts.sandbox.confinement import access, bubblewrap, gitconfig, visible_paths
 from outlive.parts.sandbox.reach import Reach
-from outlive.system import own_programs
+from outlive.store.inspection.inspect import Inspection
+from outlive.store.output.merged import Output
+from outlive.system import interpreter, own_programs
 
 _XDG = ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME")
 
@@ -104,6 +106,13 @@ class Sandboxed(boundary.Boundary):
     def inherited(self, sandbox: Sandbox, environment: dict[str, str]) -> dict[str, str]:
         return visible_paths.filtered(environment, sandbox.environment)
 
+    def cause(self, inspection: Inspection, output: Output) -> str | None:
+        return diagnosis.hint(inspection, output)
+
+    def gone(self, definition: Definition) -> str | None:
+        assert definition.sandbox is not None
+        return diagnosis.gone(definition.sandbox, " ".join(definition.command))
+
     def not_set_up(self, message: str) -> OutliveError:
         what = f"the sandbox could not be set up: {message}"
         if message.startswith("bwrap"):  # what we say ourselves is about directories, and has its advice in it
@@ -154,7 +163,7 @@ def _ours(caller: Principal, *, needed: bool) -> access.Ours:
         if needed:
             raise
         bwrap = ""
-    return access.Ours(_secret(caller), bubblewrap.installed(), bwrap)
+    return access.Ours(_secret(caller), interpreter.installed(), bwrap)
 
 
 def _homes(caller: Principal) -> list[str]:

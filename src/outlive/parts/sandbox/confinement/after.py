@@ -24,11 +24,11 @@ from outlive.core.quoted import quoted
 from outlive.core.records import Sandbox, State
 from outlive.core.rights import identity_of
 from outlive.parts.sandbox.confinement import gitconfig, search, visible_paths
-from outlive.parts.sandbox.confinement.guard import CHANGES, Guard, changes, stamp_of, stamps
+from outlive.parts.sandbox.confinement.guard import CHANGES, Guard, changes, stamps
 from outlive.parts.sandbox.confinement.mounts import rename_cache
 from outlive.parts.sandbox.confinement.visible_paths import is_in
 from outlive.system.fds import DIRECTORY, Closing, names_in
-from outlive.system.paths import followed, opened
+from outlive.system.paths import followed, opened, stamp_of
 
 NAME = "sandbox.json"  # in the directory of the job: what was there before
 _REPORTED = "sandbox.reported.json"  # beside it: kind, path and new path of what an earlier look reported

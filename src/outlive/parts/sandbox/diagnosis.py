@@ -15,9 +15,9 @@ from outlive.core.quoted import quoted
 from outlive.core.records import Sandbox
 from outlive.jobs.diagnosis import last_words
 from outlive.parts.sandbox.confinement import visible_paths
-from outlive.parts.sandbox.confinement.visible_paths import is_in
 from outlive.store.inspection.inspect import Inspection
 from outlive.store.output.merged import Output
+from outlive.system.paths import is_in
 
 _LAST_BYTES = 4000
 _BEFORE_CHARS = 100
