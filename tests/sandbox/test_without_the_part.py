@@ -15,7 +15,9 @@ from support.cli import Cli
 from support.installed import Installed
 
 SCRIPT = "echo one; mkdir -p made/.git; while [ ! -e go ]; do sleep 0.1; done; echo two; exit 143"
-UNCHECKED = "what it left in its workspace was not checked, which needs the part sandbox of outlive, which is not installed"
+UNCHECKED = (
+    "what it left in its workspace was not checked, which needs the part sandbox of outlive, which is not installed"
+)
 
 
 @pytest.fixture
@@ -72,8 +74,8 @@ def test_a_supervisor_without_it_starts_nothing(cli: Cli, work: Path, place: Pat
     (installed.package / "parts" / "sandbox" / "in_supervisor.py").unlink()
     shutil.rmtree(installed.package / "parts" / "sandbox" / "__pycache__")
     env: dict[str, str | None] = {**installed.env}
-    error = cli.error("run", "--sandbox", "workspace-write", "touch ran", cwd=work, env=env, code="launch_failed")
-    assert "made with the part sandbox of outlive, which is not installed here" in error["message"]
+    error = cli.error("run", "--sandbox", "workspace-write", "touch ran", cwd=work, env=env, code="sandbox_unavailable")
+    assert "it needs the part sandbox of outlive, which is not installed here; nothing was run" in error["message"]
     assert not (work / "ran").exists()
     cli.ok("run", "--wait", "touch ran", cwd=work, env=env)
     assert (work / "ran").exists()

@@ -34,7 +34,7 @@ KEEPERS = {"report": "reports", "resources": "limits", "approval": "permission",
 # Members of `meta.json` of a job that starts when the part lets it (jobs/starting/gate.py): it is not started without the part
 HELD = ("approval",)
 # Section of the configuration → the part that has its keys (`settings`)
-SECTIONS = {"audit": "audit", "policy": "permission"}
+SECTIONS = {"sandbox": "sandbox", "audit": "audit", "policy": "permission"}
 # Parts with code for supervisors: limits does something for a job that has such a member (supervisor/added.py), which is not
 # started without; audit notes what a supervisor did (supervisor/events/noting.py)
 IN_SUPERVISOR = ("limits", "audit")

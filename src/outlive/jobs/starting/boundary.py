@@ -70,8 +70,9 @@ class Boundary:
         _missing()
 
     def inherited(self, sandbox: Sandbox, environment: dict[str, str]) -> dict[str, str]:
-        """Return what of an environment a job gets."""
-        _missing()
+        """Return what of an environment a job gets. Nothing without the part: a supervisor that goes on with the job runs no
+        notification command then."""
+        return {}
 
     def cause(self, inspection: Inspection, output: Output) -> str | None:
         """Return what of its sandbox may have made a job fail; None if its output does not look like that."""

@@ -17,6 +17,7 @@ from outlive.launch.engines import Host
 from outlive.parts.sandbox import diagnosis, modes
 from outlive.parts.sandbox.confinement import access, bubblewrap, gitconfig, visible_paths
 from outlive.parts.sandbox.reach import Reach
+from outlive.parts.sandbox.settings import sandbox_of
 from outlive.store.inspection.inspect import Inspection
 from outlive.store.output.merged import Output
 from outlive.system import interpreter, own_programs
@@ -70,7 +71,7 @@ class Sandboxed(boundary.Boundary):
         before = definition.sandbox
         assert before is not None
         ours = _ours(caller, needed=not engines.is_apart(caller.config, definition))
-        now = access.stricter(before, settings=caller.config.sandbox_of(None), homes=_homes(caller), ours=ours)
+        now = access.stricter(before, settings=sandbox_of(caller.config), homes=_homes(caller), ours=ours)
         now = gitconfig.noted(now, caller.env)
         own_programs.know(now.roots)
         return Sandbox.replace(now, added=[*dict.fromkeys((*before.added, *_added(before, now)))])
@@ -126,7 +127,7 @@ BOUNDARY = Sandboxed()
 def bounds(caller: Principal, host: str | None = None) -> modes.Bounds:
     """Return the default and the ceiling of this caller on a host (None: this machine): the
     stricter of the configuration's and its own."""
-    return modes.bounds(caller.config.sandbox_of(host), caller.ceiling)
+    return modes.bounds(sandbox_of(caller.config, host), caller.ceiling)
 
 
 def resolved(caller: Principal, asked: Granted, *, needed: bool = True) -> Sandbox:
@@ -134,7 +135,7 @@ def resolved(caller: Principal, asked: Granted, *, needed: bool = True) -> Sandb
     run in it then. Errors: sandbox_unavailable."""
     sandbox = access.resolved(
         granted=asked,
-        settings=caller.config.sandbox_of(None),
+        settings=sandbox_of(caller.config),
         environment=caller.env,
         workspace=(caller.rights.workdir if caller.rights else None) or caller.cwd,
         homes=_homes(caller),
@@ -158,7 +159,7 @@ def _added(before: Sandbox, now: Sandbox) -> Iterator[str]:
 
 def _ours(caller: Principal, *, needed: bool) -> access.Ours:
     try:
-        bwrap = bubblewrap.find(caller.config.sandbox_of(None)["bwrap"])
+        bwrap = bubblewrap.find(sandbox_of(caller.config)["bwrap"])
     except OutliveError:
         if needed:
             raise

@@ -5,6 +5,7 @@ from __future__ import annotations
 from outlive.errors import OutliveError
 from outlive.parts.finding import Finding, Place, fail, ok, warn
 from outlive.parts.sandbox.confinement import bubblewrap
+from outlive.parts.sandbox.settings import sandbox_of
 
 
 def sandbox(place: Place) -> Finding:
@@ -12,7 +13,7 @@ def sandbox(place: Place) -> Finding:
     config = place.config
     wanted = config is not None and config.has("sandbox")
     try:
-        path = bubblewrap.find(None if config is None else config.get("sandbox", "bwrap"))
+        path = bubblewrap.find(None if config is None else sandbox_of(config)["bwrap"])
     except OutliveError as error:
         what = error.message.removesuffix("; nothing was run")
         if wanted:

@@ -3,20 +3,18 @@ since an update of outlive may replace its files at any time."""
 
 from __future__ import annotations
 
-import errno
-
 from outlive import parts
-from outlive.supervisor.confined.confinement import Confinement
+from outlive.supervisor.confined.confinement import Confinement, Unavailable
 
 _PART = parts.confining()
 
 
 def confinement() -> Confinement:
-    """Return what confines the command of a job. Errors: OSError if its part is not installed here: what was to be
+    """Return what confines the command of a job. Errors: Unavailable if its part is not installed here: what was to be
     confined is not run."""
     found = if_there()
     if found is None:
-        raise OSError(errno.ENOPKG, f"it was made with {parts.not_there([parts.CONFINES])}")
+        raise Unavailable(0, f"it needs {parts.not_there([parts.CONFINES])}")
     return found
 
 

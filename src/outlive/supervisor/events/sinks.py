@@ -370,7 +370,8 @@ def append(event: Event, path: str, own: list[str], sandbox: Sandbox | None = No
                 return {**result, "error": why}
             fds.write_all(fd, b"\n" + line if _is_cut(fd) else line)
     except OSError as error:
-        return {**result, "error": f"{errno.errorcode.get(error.errno or 0)}: {error.strerror}"}
+        name = errno.errorcode.get(error.errno or 0)
+        return {**result, "error": f"{name}: {error.strerror}" if name else error.strerror or str(error)}
     except (ValueError, TypeError) as error:  # a NUL or half a character in the path, or no text at all
         return {**result, "error": f"not a path: {error}"}
     return {**result, "success": True}

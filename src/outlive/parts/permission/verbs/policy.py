@@ -73,7 +73,7 @@ def policy_check(
         return answer
     path = variables.get("PATH") or ctx.env.get("PATH") or os.defpath
     may = granted.git if mode != OFF else "write"
-    of_sandbox = Sandbox(mode=mode, environment=[*(ctx.config.get("sandbox", "environment") or ())])
+    of_sandbox = Sandbox(mode=mode, environment=[*(ctx.config.set_in("sandbox").get("environment") or ())])
     inherited = ctx.env if mode == OFF else boundary.of_part().inherited(of_sandbox, {**ctx.env})
     first = commands_in.read_first({**inherited, **variables})
     place = Place(
