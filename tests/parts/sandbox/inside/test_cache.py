@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from sandbox.test_works_inside import PYTHON
+from parts.sandbox.inside.test_works_inside import PYTHON
 from support import wait
 from support.cli import Cli, Jobs
 

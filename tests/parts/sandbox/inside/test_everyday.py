@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from sandbox.test_break_out import Ground
-from sandbox.test_break_out import ground as ground  # noqa: PLC0414 - a fixture
+from parts.sandbox.inside.test_break_out import Ground
+from parts.sandbox.inside.test_break_out import ground as ground  # noqa: PLC0414 - a fixture
 from support.cli import Cli
 from support.tiers import first, only
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.test_break_out import USERS, Ground
-from sandbox.test_break_out import ground as ground  # noqa: PLC0414 - a fixture
+from parts.sandbox.inside.test_break_out import USERS, Ground
+from parts.sandbox.inside.test_break_out import ground as ground  # noqa: PLC0414 - a fixture
 from support import processes, wait
 from support.tiers import first
 

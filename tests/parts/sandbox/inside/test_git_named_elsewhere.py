@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import pytest
 
-from sandbox.test_break_out import USERS, Ground
-from sandbox.test_break_out import ground as ground  # noqa: PLC0414 - a fixture
+from parts.sandbox.inside.test_break_out import USERS, Ground
+from parts.sandbox.inside.test_break_out import ground as ground  # noqa: PLC0414 - a fixture
 
 pytestmark = [USERS, pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from sandbox.test_break_out import USERS, Ground
-from sandbox.test_break_out import ground as ground  # noqa: PLC0414 - a fixture
+from parts.sandbox.inside.test_break_out import USERS, Ground
+from parts.sandbox.inside.test_break_out import ground as ground  # noqa: PLC0414 - a fixture
 
 pytestmark = USERS
 INSIDE = ("--sandbox", "workspace-write")

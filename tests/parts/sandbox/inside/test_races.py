@@ -15,8 +15,8 @@ from outlive.parts.sandbox.confinement.guard import Guard
 from outlive.parts.sandbox.confinement.mounts import Mounts
 from outlive.parts.sandbox.reach import Reach
 from outlive.store.inspection.inspect import Inspection
-from sandbox.test_break_out import USERS, Ground
-from sandbox.test_break_out import ground as ground  # noqa: PLC0414 - a fixture
+from parts.sandbox.inside.test_break_out import USERS, Ground
+from parts.sandbox.inside.test_break_out import ground as ground  # noqa: PLC0414 - a fixture
 from support import wait
 
 IN_ONE = ("--sandbox", "workspace-write")

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.test_works_inside import INSIDE, Run
-from sandbox.test_works_inside import inside as inside  # noqa: PLC0414 - a fixture
+from parts.sandbox.inside.test_works_inside import INSIDE, Run
+from parts.sandbox.inside.test_works_inside import inside as inside  # noqa: PLC0414 - a fixture
 from support.cli import Cli
 
 SECRET = "<testsuite><testcase name='secret'/></testsuite>"
