@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from outlive.system import tree
 from support import processes, wait
 from support.cli import Cli
 from support.installed import Installed
@@ -62,8 +63,8 @@ def test_a_reader_says_what_it_did_not_look_at(cli: Cli, work: Path, without: In
     (work / "made").mkdir()
     job = left(cli, work, mode)
     state = json.loads((cli.root / job / "state.json").read_text())
-    os.kill(state["pid"], signal.SIGKILL)
-    wait.until(lambda: not processes.is_alive(state["pid"]))
+    os.kill(state["init"]["pid"], signal.SIGKILL)
+    wait.until(lambda: not tree.with_cookie(job), what="the end of all that ran in the sandbox")
     ended = cli.ok("status", job, env=env)
     assert ended["state"] != "running"
     assert (UNCHECKED in str(ended.get("message"))) is (mode == "workspace-write")
