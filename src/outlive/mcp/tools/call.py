@@ -401,7 +401,7 @@ class Calls:
         return max((ms for ms in said if ms is not None), default=limits.MCP_CALL_MS)
 
     def _inbox(self, store: Store, caller: Caller, directory: str | None) -> Inbox:
-        key = (program := caller.program or caller.client, caller.rights.token, caller.session, caller.wall, directory)
+        key = (program := caller.program or caller.client, caller.session, caller.wall, directory, caller.rights.token)
         inbox = self._inboxes.pop(key, None)
         if inbox is None:
             if len(self._inboxes) >= limits.HTTP_SESSIONS:  # many clients name a session, and few say that it is over
