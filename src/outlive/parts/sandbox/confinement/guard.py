@@ -348,7 +348,7 @@ def stamps(top: str, *, kept: bool = True) -> list[tuple[str, list[int]]]:
             files += _inside(path, _INNERMOST)
         elif stat.S_ISDIR(there.st_mode):
             files += _behind_links(path, _DEEPEST)
-        elif name in visible_paths.SETTING_FILES:
+        elif not stat.S_ISLNK(there.st_mode) and name in visible_paths.SETTING_FILES:
             files.append((path, paths.stamp(there)))
     return files
 
