@@ -13,8 +13,8 @@ import pytest
 from outlive.core.ids import new_id
 from outlive.core.records import Definition
 from outlive.core.units import timestamp
-from outlive.jobs import known_to_session
 from outlive.jobs.context import Context
+from outlive.jobs.told import known_to_session
 from outlive.store.inbox import Inbox
 from outlive.store.job_dir import JobDir
 from outlive.store.new_job import NewJob

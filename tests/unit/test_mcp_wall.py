@@ -13,7 +13,7 @@ from mcp import Client, types
 from outlive import config, limits
 from outlive.core.records import READ
 from outlive.errors import OutliveError
-from outlive.jobs import notices
+from outlive.jobs.told import notices
 from outlive.mcp import server, threads
 from outlive.mcp.caller import Caller, client_of, on_stdio
 from outlive.mcp.tools.call import Calls

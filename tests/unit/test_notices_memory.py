@@ -16,8 +16,8 @@ from outlive.config import Config
 from outlive.core.ids import new_id
 from outlive.core.records import Definition, State
 from outlive.core.units import timestamp
-from outlive.jobs import notices
 from outlive.jobs.context import Context
+from outlive.jobs.told import notices
 from outlive.store.inbox import ANSWERED, FOLLOWED, LEFT, PENDING, UNDER_WAY, Inbox, Progress, forget_removed
 from outlive.store.job_dir import JobDir
 from outlive.store.new_job import NewJob

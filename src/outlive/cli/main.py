@@ -113,7 +113,7 @@ def _tell(call: Call, ctx: Context, answer: dict[str, object]) -> None:
         if ctx.sent is not None:
             ctx.sent(written)
         if ctx.inbox is not None and written:
-            from outlive.jobs import notices  # late: 4 ms, for the shell of an agent
+            from outlive.jobs.told import notices  # late: 4 ms, for the shell of an agent
 
             notices.answered(ctx, answer)
 

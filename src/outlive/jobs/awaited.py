@@ -9,9 +9,10 @@ from contextlib import ExitStack
 from outlive.answers import sentences
 from outlive.core.records import FINISHED, Definition
 from outlive.errors import OutliveError, per_face
-from outlive.jobs import adoption, lookup, ownership
+from outlive.jobs import adoption, lookup
 from outlive.jobs.context import Context, Principal
 from outlive.jobs.starting import gate
+from outlive.jobs.told import ownership
 from outlive.store.job_dir import JobDir
 
 _MOST = 200  # each costs some open files

@@ -12,8 +12,9 @@ from outlive.answers.job import Job
 from outlive.core.ids import short_id
 from outlive.core.nearest import nearest
 from outlive.errors import OutliveError, invalid
-from outlive.jobs import adoption, ending, job_answer, known_to_session, lookup, processes, several
+from outlive.jobs import adoption, ending, job_answer, lookup, processes, several
 from outlive.jobs.context import Context
+from outlive.jobs.told import known_to_session
 from outlive.render import ends
 from outlive.store.inspection.inspect import Inspection
 from outlive.store.job_dir import JobDir

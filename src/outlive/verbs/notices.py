@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from outlive.answers.reading import Notices
 from outlive.jobs.context import Context
-from outlive.jobs.notices import News
+from outlive.jobs.told.notices import News
 from outlive.verbs.spec import STR, Arg, Verb
 
 

@@ -20,10 +20,11 @@ from outlive.core.records import CONTROL, READ, Definition
 from outlive.core.records import EXEC as EXEC_RIGHT
 from outlive.core.rights import Rights
 from outlive.errors import OutliveError, from_os, invalid
-from outlive.jobs import adoption, ending, lookup, notices
+from outlive.jobs import adoption, ending, lookup
 from outlive.jobs.context import Context, Principal
 from outlive.jobs.starting.answer import Asked
 from outlive.jobs.starting.start_and_wait import StartCall
+from outlive.jobs.told import notices
 from outlive.mcp import threads
 from outlive.mcp.caller import Caller
 from outlive.mcp.job_environment import JobEnvironment, job_directory

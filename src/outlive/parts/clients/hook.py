@@ -17,7 +17,7 @@ from outlive.core.members import parse_json, text_of
 from outlive.core.quoted import visible
 from outlive.errors import OutliveError
 from outlive.jobs.context import Context, Principal
-from outlive.jobs.notices import News, of_window
+from outlive.jobs.told.notices import News, of_window
 from outlive.store.root import Store, default_path
 from outlive.verbs.spec import GlobalOptions
 

@@ -39,9 +39,10 @@ from outlive.core.ids import is_id
 from outlive.core.members import object_of, text_of
 from outlive.core.records import CONTROL, READ
 from outlive.errors import OutliveError
-from outlive.jobs import adoption, ending, lookup, notices
+from outlive.jobs import adoption, ending, lookup
 from outlive.jobs.context import Context
 from outlive.jobs.interaction import stdin
+from outlive.jobs.told import notices
 from outlive.mcp import threads
 from outlive.mcp.caller import Request, client_of
 from outlive.mcp.extension import Front, Handler, Instead

@@ -11,8 +11,8 @@ import os
 from contextlib import closing, suppress
 
 from outlive.errors import OutliveError
-from outlive.jobs import ownership
 from outlive.jobs.context import Context, Principal
+from outlive.jobs.told import ownership
 from outlive.render.sources import lines_of
 from outlive.render.window import text_of
 from outlive.store.job_dir import SEEN, JobDir

@@ -17,11 +17,12 @@ from outlive.core.members import entries_of
 from outlive.core.records import FINISHED
 from outlive.core.units import seconds_or
 from outlive.errors import OutliveError, invalid
-from outlive.jobs import adoption, known_to_session, lookup, ownership
+from outlive.jobs import adoption, lookup
 from outlive.jobs.context import Context, Principal
 from outlive.jobs.diagnosis import deleted
-from outlive.jobs.interaction import shown_hits, shown_output
+from outlive.jobs.interaction import shown_output
 from outlive.jobs.pipelines import stages
+from outlive.jobs.told import known_to_session, ownership, shown_hits
 from outlive.store import history
 from outlive.store.cleanup import deletions
 from outlive.store.inbox import ANSWERED, FOLLOWED, LEFT, UNDER_WAY, Claim, Inbox, Progress, family_of

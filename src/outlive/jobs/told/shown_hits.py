@@ -8,8 +8,9 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from outlive.core.members import text_of
 from outlive.errors import OutliveError
-from outlive.jobs import known_to_session, lookup
+from outlive.jobs import lookup
 from outlive.jobs.context import Context
+from outlive.jobs.told import known_to_session
 from outlive.store import history
 
 _HITS = (history.WATCH_HIT, history.WATCH_SUPPRESSED)
