@@ -115,7 +115,8 @@ def _tell(call: Call, ctx: Context, answer: dict[str, object]) -> None:
         if ctx.inbox is not None and written:
             from outlive.jobs.told import notices  # late: 4 ms, for the shell of an agent
 
-            notices.answered(ctx, answer)
+            notices.known(ctx, answer)(True)
+            ctx.inbox.close()
 
 
 def _follow(verb: Verb, call: Call) -> int:

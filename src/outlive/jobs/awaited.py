@@ -90,8 +90,8 @@ def _untold(caller: Principal) -> Iterator[str]:
     if caller.inbox is None:
         return
     for job_id in caller.inbox.ids():
-        progress = caller.inbox.progress(job_id)
-        if progress is not None and not progress.end:
+        told = caller.inbox.told(job_id)
+        if told is not None and not told.end:
             yield job_id
 
 

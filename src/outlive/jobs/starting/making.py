@@ -63,8 +63,7 @@ def make(ctx: Context, plan: Plan, *, live: bool) -> NewJob:
         if held is not None:
             held.note_held(new.dir, plan.definition)
         if ctx.inbox is not None:
-            watched = bool(plan.definition.notification.every_watch)
-            ctx.inbox.add(plan.definition.job_id, watched=watched)
+            ctx.inbox.add(plan.definition.job_id)
             lookup.remember(ctx.caller, plan.definition.job_id, plan.definition)
         fault_points.at("make_live")
         new.publish()

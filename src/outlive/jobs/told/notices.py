@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
+from typing import NamedTuple
 
 from outlive import limits
 from outlive.core.labels import SESSION_VARIABLE
@@ -25,7 +27,7 @@ from outlive.jobs.pipelines import stages
 from outlive.jobs.told import known_to_session, ownership, shown_hits
 from outlive.store import history
 from outlive.store.cleanup import deletions
-from outlive.store.inbox import ANSWERED, FOLLOWED, LEFT, UNDER_WAY, Claim, Inbox, Progress, family_of
+from outlive.store.inbox import ANSWERED, FOLLOWED, LEFT, UNDER_WAY, Claim, Inbox, Told, family_of
 from outlive.store.inspection.inspect import Inspection
 from outlive.store.job_dir import JobDir
 from outlive.store.output.merged import Output
@@ -38,50 +40,51 @@ _LIVENESS_CHECK_S = 2.0  # how often a silent job is checked for whether it stil
 
 
 class Receipt:
-    """What one answer tells of jobs. Call it once, with whether the answer was sent: only then was
-    it told."""
+    """What one answer tells of jobs: its `notices`, and what it says itself. Call it once, with whether the answer was
+    sent: only then was it told. An empty one is false."""
 
-    def __init__(self, inbox: Inbox) -> None:
-        self._inbox = inbox
-        self._named: set[str] = set()  # jobs whose call had no answer before
-        self._claims: list[tuple[Claim, Progress | None]] = []
+    def __init__(self) -> None:
+        self.notices: list[Notice] = []
+        self.inboxes: list[Inbox] = []  # of a caller without a connection: they are closed then
+        self._named: list[tuple[Inbox, str]] = []  # jobs whose call had no answer before
+        self._claims: list[tuple[Claim, _Until | None]] = []
 
     def __bool__(self) -> bool:
         return bool(self._named or self._claims)
 
     def __call__(self, sent: bool) -> None:
-        for claim, progress in self._claims:
-            if sent and progress is None:
+        for claim, until in self._claims:
+            if sent and until is None:
                 claim.settle()
-                self._named.discard(claim.job_id)
-            elif sent and progress is not None:
-                claim.tell(progress.offset, end=progress.end, answered=progress.call == ANSWERED)
+            elif sent and until is not None:
+                claim.tell(until.offset, end=until.end)
             claim.close()
-        for job_id in self._named:
-            self._inbox.set_call(job_id, ANSWERED if sent else LEFT)
+        for inbox, job_id in self._named:
+            inbox.set_call(job_id, ANSWERED if sent else LEFT)
+        for inbox in self.inboxes:
+            inbox.close()
 
-    def add(self, claim: Claim, progress: Progress | None) -> None:
-        """Note that the answer tells of a job up to here; None: all there is to tell."""
-        self._claims.append((claim, progress))
+    def add(self, other: Receipt, inbox: Inbox) -> None:
+        """Add what is told of the jobs of another inbox, which is closed with it."""
+        self.notices += other.notices
+        self._named += other._named
+        self._claims += other._claims
+        self.inboxes.append(inbox)
 
-    def add_answer(self, ctx: Context, answer: Mapping[str, object], pending: list[str]) -> None:
-        """Note that the session gets this answer of a verb, and so knows the jobs in it, and the hits whose lines it
-        shows. `pending`: the jobs in the inbox."""
-        about: list[Mapping[str, object]] = [answer, *entries_of(answer, "jobs")]
-        states = {job["job_id"]: job.get("state") for job in about if job.get("job_id")}
-        for job_id in filter(states.__contains__, pending):
-            has_ended = states[job_id] in FINISHED
-            progress = self._inbox.progress(job_id)
-            if progress is None:
-                continue
-            offset = shown_hits.told_to(ctx, job_id, progress.offset, about)
-            claim = self._inbox.claim(job_id) if has_ended or offset != progress.offset else None
-            if progress.call != ANSWERED:
-                self._named.add(job_id)
-            if claim is not None:  # hits that are not shown are told all the same
-                before = claim.progress
-                told = Progress(max(offset, before.offset), end=before.end or has_ended, call=before.call)
-                self.add(claim, None if has_ended and not before.watched else told)
+    def name(self, inbox: Inbox, job_id: str) -> None:
+        """Note that the answer names a job whose call had no answer."""
+        self._named.append((inbox, job_id))
+
+    def tell(self, claim: Claim, until: _Until | None) -> None:
+        """Note up to where the answer tells of a job; None: all that there is to tell."""
+        self._claims.append((claim, until))
+
+
+class _Until(NamedTuple):
+    """Up to where a job is told: bytes of its history, and its end or not."""
+
+    offset: int
+    end: bool
 
 
 def begin(caller: Principal) -> None:
@@ -99,18 +102,37 @@ def leave(ctx: Context) -> None:
         ctx.left = True
 
 
-def known(ctx: Context, answer: Mapping[str, object]) -> Receipt | None:
-    """Return the receipt of an answer without notices; None if there is nothing to note."""
+def known(ctx: Context, answer: Mapping[str, object]) -> Receipt:
+    """Return the receipt of an answer of a verb without notices: the session knows the jobs in it, and the hits whose
+    lines it shows."""
+    receipt = Receipt()
     if ctx.inbox is None:
-        return None
-    receipt = Receipt(ctx.inbox)
-    receipt.add_answer(ctx, answer, ctx.inbox.ids())
-    return receipt or None
+        return receipt
+    about = [answer, *entries_of(answer, "jobs")]
+    states = {job["job_id"]: job.get("state") for job in about if job.get("job_id")}
+    for job_id in filter(states.__contains__, ctx.inbox.ids() if states else ()):
+        before, ends = ctx.inbox.told(job_id), states[job_id] in FINISHED
+        if before is None:
+            continue
+        if before.call != ANSWERED:
+            receipt.name(ctx.inbox, job_id)
+        offset = shown_hits.told_to(ctx, job_id, before.offset, about)
+        claim = ctx.inbox.claim(job_id) if ends or offset != before.offset else None
+        if claim is not None:  # hits that are not shown are told all the same
+            until = _Until(max(offset, claim.told.offset), ends or claim.told.end)
+            receipt.tell(claim, None if ends and not _is_watched(ctx.store, job_id) else until)
+    return receipt
 
 
-def collect(ctx: Context, answer: Mapping[str, object] | None = None) -> tuple[list[Notice], Receipt | None]:
-    """Return the notices that the session has not been told and `answer` does not tell, and the
-    receipt of both; None if there is nothing to note.
+def _is_watched(store: Store, job_id: str) -> bool:
+    """Return whether a job has watches, whose hits may be found after its end."""
+    definition = lookup.definition(store, job_id)
+    return definition is not None and bool(definition.notification.every_watch)
+
+
+def collect(ctx: Context, answer: Mapping[str, object] = MappingProxyType({})) -> Receipt:
+    """Return the notices that the session has not been told and `answer` does not tell, with the
+    receipt of both.
 
     A notice is {job_id, name, state, exit_code, reason, last_line, at} and `event`: "finished";
     "removed" for a job that another session or a person removed, or whose directory was deleted while it
@@ -120,24 +142,21 @@ def collect(ctx: Context, answer: Mapping[str, object] | None = None) -> tuple[l
     would seem to contradict it. So are jobs that a call beside this one waits for: its answer will
     tell.
     """
-    if ctx.inbox is None:
-        return [], None
+    inbox = ctx.inbox
+    if inbox is None:
+        return Receipt()
     begin(ctx.caller)
-    answer = answer or {}
-    notices: list[Notice] = []
-    receipt = Receipt(ctx.inbox)
-    pending = ctx.inbox.ids()
-    receipt.add_answer(ctx, answer, pending)
+    receipt = known(ctx, answer)
     jobs = 0
-    for job_id in pending:
+    for job_id in inbox.ids():
         if jobs >= limits.NOTICES:
             break
-        if job_id == answer.get("job_id") or any(job_id in one for one in ctx.inbox.waits):
+        if job_id == answer.get("job_id") or any(job_id in one for one in inbox.waits):
             continue
-        of_job = _collected(ctx, ctx.inbox, job_id, receipt)
-        notices += of_job
+        of_job = _collected(ctx, inbox, job_id, receipt)
+        receipt.notices += of_job
         jobs += bool(of_job)
-    return notices, receipt or None
+    return receipt
 
 
 def _collected(ctx: Context, inbox: Inbox, job_id: str, receipt: Receipt) -> list[Notice]:
@@ -159,71 +178,61 @@ def _removed(caller: Principal, inbox: Inbox, job_id: str, receipt: Receipt) -> 
     claim = inbox.claim(job_id)
     if claim is None:
         return []
+    told: Notice = {"job_id": job_id, "name": "", "state": "unknown"}  # nothing is known of it but its processes
+    told |= {"exit_code": None, "signal": None, "reason": None, "last_line": None, "at": None, "event": "removed"}
     if deletion is None and (job_id in inbox.lost or tree.with_cookie(job_id)):
-        receipt.add(claim, None)
-        gone: Notice = {"job_id": job_id, "name": "", "state": "unknown"}  # nothing is known of it but its processes
-        gone |= {"exit_code": None, "signal": None, "reason": "lost", "last_line": None, "at": None}
-        return [{**gone, "event": "removed", "message": deleted.lost(job_id)}]
-    if deletion is None or deletion["bound"] != deletions.REMOVED:
+        told |= {"reason": "lost", "message": deleted.lost(job_id)}
+    elif deletion is not None and deletion["bound"] == deletions.REMOVED:
+        told |= {name: deletion.get(name) for name in ("name", "state", "at")}
+        told |= {"ended_by": deletion["by"], "message": f"removed by {deletion['by']}"}
+    else:
         claim.settle()
-        claim.close()
         return []
-    receipt.add(claim, None)
-    about = {"job_id": job_id, "name": deletion.get("name"), "state": deletion.get("state")}
-    ended = {"exit_code": None, "signal": None, "reason": None, "last_line": None, "at": deletion["at"]}
-    by = {"ended_by": deletion["by"], "message": f"removed by {deletion['by']}"}
-    return [{**about, **ended, "event": "removed", **by}]
+    receipt.tell(claim, None)
+    return [told]
 
 
 def _of_job(ctx: Context, inbox: Inbox, job: JobDir, receipt: Receipt) -> list[Notice]:
     if _is_quiet(inbox, job):
         return []
     claim = inbox.claim(job.job_id)
-    if claim is None:
+    if claim is None or claim.told.call == UNDER_WAY:  # a call beside this one, whose answer will tell
         return []
-    is_told = False
-    try:
-        before = claim.progress
-        if before.call == UNDER_WAY:  # a call beside this one, whose answer will tell
-            return []
-        inspection = adoption.inspect_and_adopt(ctx, job)
-        events, offset = history.read(job, offset=before.offset)
-        notices = [*_approved(job, inspection, events), *_hits(ctx, job, inspection, events)]
-        finished = inspection.state.finished and not _is_left_to_a_task(before, inspection)
-        # A job that is being ended is told of when it has
-        is_left = before.call == LEFT and (finished or not inspection.state.ending)
-        if is_left:
-            notices.append(_state_of(ctx.caller, job, inspection, "unanswered"))
-        elif finished and not before.end:
-            notices += _end(ctx.caller, job, inspection)
-        over = finished and not (inspection.supervised and inspection.definition.notification.every_watch)
-        is_told = over or is_left or (offset, finished) != (before.offset, before.end)
-        if is_told:
-            call = ANSWERED if is_left else before.call
-            receipt.add(claim, None if over else Progress(offset, end=finished, call=call))
-        return notices
-    finally:
-        if not is_told:
-            claim.close()
+    before = claim.told
+    inspection = adoption.inspect_and_adopt(ctx, job)
+    events, offset = history.read(job, offset=before.offset)
+    notices = [*_approved(job, inspection, events), *_hits(ctx, job, inspection, events)]
+    finished = inspection.state.finished and not _is_left_to_a_task(before, inspection)
+    # A job that is being ended is told of when it has
+    is_left = before.call == LEFT and (finished or not inspection.state.ending)
+    if is_left:
+        notices.append(_state_of(ctx.caller, job, inspection, "unanswered"))
+        receipt.name(inbox, job.job_id)
+    elif finished and not before.end:
+        notices += _end(ctx.caller, job, inspection)
+    over = finished and not (inspection.supervised and inspection.definition.notification.every_watch)
+    if over or is_left or (offset, finished) != (before.offset, before.end):
+        receipt.tell(claim, None if over else _Until(offset, finished))
+    return notices
 
 
-def _is_left_to_a_task(progress: Progress, inspection: Inspection) -> bool:
+def _is_left_to_a_task(told: Told, inspection: Inspection) -> bool:
     """Return whether the client is about to read the end from its task. A client that does not look in time, as while it
     shows a form, gets a notice, and so does every client after the clock was set back."""
     end = inspection.state.finished_at
-    return progress.call == FOLLOWED and 0 <= time.time() - seconds_or(end, 0) < limits.TASK_LOOK_S
+    return told.call == FOLLOWED and 0 <= time.time() - seconds_or(end, 0) < limits.TASK_LOOK_S
 
 
 def _is_quiet(inbox: Inbox, job: JobDir) -> bool:
     """Return whether nothing happened to a job since the session was last told of it. A job whose
     supervisors were killed stays marked as live until a reader inspects it."""
     job_id, now = job.job_id, time.monotonic()
-    progress = inbox.progress(job_id)
-    if progress is None:  # another connection has just told of it
+    told = inbox.told(job_id)
+    if told is None:  # another connection has just told of it
         return True
     is_inspected = now - inbox.inspected.get(job_id, -_LIVENESS_CHECK_S) < _LIVENESS_CHECK_S
-    is_fresh = is_inspected and history.size(job) == progress.offset
-    if is_fresh and progress.call != LEFT and (progress.end or job.is_marked_live()):
+    is_fresh = is_inspected and history.size(job) == told.offset
+    if is_fresh and told.call != LEFT and (told.end or job.is_marked_live()):
         return True
     inbox.inspected[job_id] = now
     return False
@@ -318,16 +327,6 @@ def _about(job: JobDir, inspection: Inspection) -> Notice:
     }
 
 
-def answered(ctx: Context, answer: dict[str, object]) -> None:
-    """Note that this answer of the command line was printed, and with it how its jobs ended."""
-    if ctx.inbox is None:
-        return
-    receipt = known(ctx, answer)
-    if receipt is not None:
-        receipt(True)
-    ctx.inbox.close()
-
-
 def of_window(store: Store, client: str, directories: Iterable[str]) -> list[Inbox]:
     """Return the inboxes of the client's window that called this process, whatever its session is called now,
     and of windows of this client in these directories that are closed."""
@@ -338,33 +337,20 @@ def of_window(store: Store, client: str, directories: Iterable[str]) -> list[Inb
         host = inbox.host()  # None: of a shell, or of a server for several clients
         if host is None:
             continue
-        is_left = inbox.name.partition(".")[0] in families and not host_process.is_there(host)
+        is_left = inbox.family in families and not host_process.is_there(host)
         if host == mine or is_left:
             inboxes.append(inbox)
     return inboxes
 
 
-class News:
-    def __init__(self, ctx: Context, session: str | None, window: Sequence[Inbox] = ()) -> None:
-        """`window`: further inboxes of the caller (`of_window`). Errors: invalid_argument if no session is
-        named."""
-        session = session or ctx.env.get(SESSION_VARIABLE)
-        if not session:
-            hint = f"Claude Code names its own in {SESSION_VARIABLE}; give --session elsewhere."
-            raise invalid("session", "no session is named", hint=hint, usage=True)
-        self._inboxes = Inbox.all_of(ctx.store, session)
-        known = {inbox.name for inbox in self._inboxes}
-        self._inboxes += [inbox for inbox in window if inbox.name not in known]
-        self._receipts = []
-        self.notices: list[dict[str, object]] = []
-        for inbox in self._inboxes:
-            of_directory, receipt = collect(Context(ctx.caller.with_inbox(inbox)))
-            self.notices += of_directory
-            self._receipts += [receipt] if receipt is not None else []
-
-    def sent(self, written: bool) -> None:
-        """Note whether the notices were printed."""
-        for receipt in self._receipts:
-            receipt(written)
-        for inbox in self._inboxes:
-            inbox.close()
+def of_session(ctx: Context, session: str | None, window: Sequence[Inbox] = ()) -> Receipt:
+    """Return the notices of a session, by default of that whose shell this is. `window`: further inboxes of the caller
+    (`of_window`). Errors: invalid_argument if no session is named."""
+    session = session or ctx.env.get(SESSION_VARIABLE)
+    if not session:
+        hint = f"Claude Code names its own in {SESSION_VARIABLE}; give --session elsewhere."
+        raise invalid("session", "no session is named", hint=hint, usage=True)
+    receipt = Receipt()
+    for inbox in {inbox.name: inbox for inbox in (*Inbox.all_of(ctx.store, session), *window)}.values():
+        receipt.add(collect(Context(ctx.caller.with_inbox(inbox))), inbox)
+    return receipt

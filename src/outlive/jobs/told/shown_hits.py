@@ -18,8 +18,8 @@ _NUMBER = re.compile(r"\d+[:-]")  # before each line that `log` found
 
 
 def told_to(ctx: Context, job_id: str, offset: int, answers: Sequence[Mapping[str, object]]) -> int:
-    """Return up to where in its history a session knows a job by these answers, one of which is about this job:
-    beyond `offset` only if the session has seen the line of every hit since then."""
+    """Return up to where in its history a session knows a job by these answers, one of which is about this job: beyond
+    `offset` only if the session has seen the line of every hit since then."""
     try:
         with lookup.open_known(ctx.caller, job_id) as job:
             if history.size(job) == offset:

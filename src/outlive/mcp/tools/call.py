@@ -279,15 +279,13 @@ class Calls:
                 if adoption.inspect_and_adopt(ctx, job).state.state != "created":
                     await threads.run(partial(ending.kill, ctx, job, wait_ms=0))
 
-    def notices(
-        self, caller: Caller, answered: dict[str, object]
-    ) -> tuple[list[dict[str, object]], Callable[[bool], None] | None]:
+    def notices(self, caller: Caller, answered: dict[str, object]) -> notices.Receipt:
         """Return what happened to this caller's jobs since its last call, except what the answer
-        `answered` tells itself, and what is to be called with whether both were sent."""
+        `answered` tells itself. It is to be called with whether both were sent."""
         try:
             return notices.collect(self.context(caller, READ, "a notice"), answered)
         except (OSError, OutliveError):  # no store, or a damaged one: the answer to the call says so
-            return [], None
+            return notices.Receipt()
 
     def when_sent(self, request: int | str, sent: Callable[[bool], None]) -> None:
         """Call `sent` when the answer to the request with this id has been sent, on stdio."""
