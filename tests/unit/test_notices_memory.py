@@ -50,6 +50,13 @@ def _inbox(store: Store, session: str | None = None) -> Inbox:
     return Inbox.of(store, "me", "/", session or new_id())
 
 
+def _die(inbox: Inbox) -> None:
+    """Do what the kernel does when a server dies."""
+    inbox._let_go()
+    for job_id in list(inbox._calls):
+        inbox._end_call(job_id)
+
+
 def _context(inbox: Inbox) -> Context:
     config = Config({("exec", "notify_on_exit_empty_success"): True}, None)
     return context_of(inbox._store, face="mcp", owner="me", client="me", inbox=inbox, config=config)
@@ -152,7 +159,7 @@ def test_a_call_that_is_answered_while_a_hit_is_told_stays_answered(store: Store
 def test_a_hook_that_tells_of_a_job_keeps_it_from_the_next_session(store: Store, job: str) -> None:
     ended = _inbox(store, "s")
     ended.add(job)
-    ended._let_go()  # as the kernel does when the server dies
+    _die(ended)
     (hook,) = Inbox.all_of(store, "s")
     claim = hook.claim(job)
     assert claim is not None
@@ -195,7 +202,7 @@ def test_a_session_that_comes_back_learns_that_its_call_was_not_answered(store: 
     for session, started in ((first, other), (second, job)):
         ended = _inbox(store, session)
         ended.add(started)
-        ended._let_go()  # as the kernel does when the server dies
+        _die(ended)
     with closing(_inbox(store, second)) as again:
         again.arrive(lambda _: True)
         assert sorted(again.ids()) == sorted((other, job))

@@ -32,10 +32,11 @@ PENDING = ".owed"
 _SHELLS_CLIENT = "claude-code"
 _SHELLS_DIRECTORY = "CLAUDE_PROJECT_DIR"
 # The call that started a job: it was answered, is under way, or ended without an answer; FOLLOWED: it was answered with a
-# task, for whose end the client looks
+# task, for whose end the client looks. UNDER_WAY is not stored: the process of the call holds a lock until it is over
 ANSWERED, UNDER_WAY, LEFT, FOLLOWED = range(4)
 _LIVE = "live"
 _BYTE = 0  # of a file, which is locked
+_CALL = 1  # of an entry: locked by the process of the call that started the job
 _ENTRY_BYTES = 32
 _END_AND_OFFSET = b"%d %020d\n"
 _TRIES = 100  # another process has the inbox for some system calls
@@ -62,12 +63,13 @@ class Told(NamedTuple):
 
     @classmethod
     def read(cls, fd: int) -> Told:
-        """Return what an entry says. One whose writer was killed says nothing."""
+        """Return what an entry says. One whose writer was killed says nothing. Errors: OSError."""
         try:
             call, end, offset = map(int, os.pread(fd, _ENTRY_BYTES, 0).split())
         except ValueError:
             return cls()
-        return cls(call, bool(end), offset)
+        is_under_way = call == LEFT and locks.is_held(fd, _CALL)
+        return cls(UNDER_WAY if is_under_way else call, bool(end), offset)
 
 
 class Claim:
@@ -111,6 +113,7 @@ class Inbox:
         self._may_take = takes
         self._host = host
         self._live: int | None = None
+        self._calls: dict[str, int] = {}  # the entries of jobs whose calls are under way here
         self._holding = threading.Lock()
         self.killed: set[str] = set()  # jobs that this connection has sent a signal
         self.inspected: dict[str, float] = {}  # when it was last seen whether a silent job lives
@@ -214,6 +217,8 @@ class Inbox:
                 os.rmdir(self._place, dir_fd=self._store.fd)
 
     def close(self) -> None:
+        for job_id in list(self._calls):
+            self._end_call(job_id)
         self._let_go()
         with suppress(OSError), self.ended():
             pass  # it is deleted if it is empty
@@ -242,7 +247,8 @@ class Inbox:
         if claim is None:  # a hook tells it just now
             return
         try:
-            other.set_call(job_id, {UNDER_WAY: LEFT, FOLLOWED: ANSWERED}.get(claim.told.call, claim.told.call))
+            if claim.told.call == FOLLOWED:
+                other.set_call(job_id, ANSWERED)
             if other.name != self.name:
                 self._hold()
                 root = self._store.fd
@@ -253,8 +259,10 @@ class Inbox:
     # --- the entries ---
 
     def add(self, job_id: str) -> None:
+        """Add the job that a call is about to start."""
         self.pending.add(job_id)
-        self._write(job_id, Told(UNDER_WAY))
+        self._write(job_id, Told())
+        self.begin_call(job_id)
 
     def add_lost(self, job_ids: set[str]) -> None:
         """Add jobs of a root that was in this place before, unless they are in this one."""
@@ -285,10 +293,24 @@ class Inbox:
             return Told.read(fd)
         return None
 
+    def begin_call(self, job_id: str) -> None:
+        """Note that a call is under way that starts a job. It is left if this process dies before `set_call`."""
+        self._end_call(job_id)
+        with suppress(OSError):
+            self._calls[job_id] = fd = self._open(job_id)
+            locks.take(fd, _CALL)
+            os.pwrite(fd, b"%d" % LEFT, 0)
+
     def set_call(self, job_id: str, call: int) -> None:
-        """Note how the call stands that started a job."""
+        """Note how the call ended that started a job."""
         with suppress(OSError), Closing(self._open(job_id, os.O_WRONLY)) as fd:
             os.pwrite(fd, b"%d" % call, 0)
+        self._end_call(job_id)
+
+    def _end_call(self, job_id: str) -> None:
+        fd = self._calls.pop(job_id, None)
+        if fd is not None:
+            os.close(fd)
 
     def claim(self, job_id: str) -> Claim | None:
         """Return the right to tell of a job; None if another answer tells of it, or all was told."""
@@ -306,6 +328,7 @@ class Inbox:
         self.inspected.pop(job_id, None)
         self.pending.discard(job_id)
         self.lost.discard(job_id)
+        self._end_call(job_id)
         with suppress(OSError):
             os.unlink(f"{self._place}/{job_id}", dir_fd=self._store.fd)
 

@@ -174,10 +174,10 @@ def _collected(ctx: Context, inbox: Inbox, job_id: str, receipt: Receipt) -> lis
 def _removed(caller: Principal, inbox: Inbox, job_id: str, receipt: Receipt) -> list[Notice]:
     """Return the notice about a job that is gone, if another session or a person removed it, or its
     directory was deleted while it ran."""
-    deletion = deletions.find(caller.store, job_id, caller.wall)
     claim = inbox.claim(job_id)
-    if claim is None:
+    if claim is None or claim.told.call == UNDER_WAY:  # the job is in the making
         return []
+    deletion = deletions.find(caller.store, job_id, caller.wall)
     told: Notice = {"job_id": job_id, "name": "", "state": "unknown"}  # nothing is known of it but its processes
     told |= {"exit_code": None, "signal": None, "reason": None, "last_line": None, "at": None, "event": "removed"}
     if deletion is None and (job_id in inbox.lost or tree.with_cookie(job_id)):

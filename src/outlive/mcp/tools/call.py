@@ -32,7 +32,7 @@ from outlive.mcp.masks.secrets import Secrets
 from outlive.mcp.tools.arguments import Reader, fold
 from outlive.mcp.tools.bounds import clamp, without_limit
 from outlive.mcp.tools.offer import EXEC, PROCESS, RUN, WAIT_ARGUMENTS, accepted, defaults_of, process_verbs, shell_of
-from outlive.store.inbox import UNDER_WAY, Inbox
+from outlive.store.inbox import ANSWERED, Inbox
 from outlive.store.job_dir import JobDir
 from outlive.store.root import Store
 from outlive.system.host_process import Host
@@ -235,6 +235,10 @@ class Calls:
         except anyio.get_cancelled_exc_class():
             await self._leave(ctx, ends=around.is_awaited and around.cancelled() and self._ends_cancelled)
             raise
+        except Exception:
+            if ctx.inbox is not None and ctx.job_id is not None:
+                ctx.inbox.set_call(ctx.job_id, ANSWERED)  # the error names the job
+            raise
         return envelope.full(verb.type, result, ctx, report=report)
 
     async def go_on(
@@ -431,5 +435,5 @@ def _gone_on(
         first(ctx, job, call.deadline)
         ctx.job_id = job.job_id
         if ctx.inbox is not None:
-            ctx.inbox.set_call(job.job_id, UNDER_WAY)
+            ctx.inbox.begin_call(job.job_id)
         return call.answer(ctx, job, None)
