@@ -68,7 +68,10 @@ def test_conditions_may_be_reported_before_anything_is_read(job: JobDir, me: Any
     known_to_session.mark_reported(me, job, "regex é\udc80", 7)
     assert (known_to_session.seen(me, job), known_to_session.reported(me, job)) == (0, {"exit": 0, "regex é?": 7})
     known_to_session.mark_seen(me, job, 12)
-    assert (known_to_session.seen_here(me, job), known_to_session.reported(me, job)) == (12, {"exit": 0, "regex é?": 7})
+    assert (known_to_session.seen(me, job, here=True), known_to_session.reported(me, job)) == (
+        12,
+        {"exit": 0, "regex é?": 7},
+    )
 
 
 def test_a_session_goes_on_where_an_ended_one_of_its_client_in_its_directory_was(
@@ -82,7 +85,7 @@ def test_a_session_goes_on_where_an_ended_one_of_its_client_in_its_directory_was
     assert (known_to_session.seen(other, job), known_to_session.reported(other, job)) == (0, {}), "mine lives"
     me.inbox.close()
     other = again(other)
-    assert (known_to_session.seen(other, job), known_to_session.seen_here(other, job)) == (12, 0)
+    assert (known_to_session.seen(other, job), known_to_session.seen(other, job, here=True)) == (12, 0)
     assert known_to_session.reported(other, job, here=True) == {}
     known_to_session.mark_seen(other, job, 20)
     assert known_to_session.reported(other, job) == {"exit": 12}
@@ -90,7 +93,10 @@ def test_a_session_goes_on_where_an_ended_one_of_its_client_in_its_directory_was
     known_to_session.mark_reported(other, job, "output", 20)
     assert known_to_session.reported(other, job, here=True) == {"output": 20}
     resumed = session("mine")
-    assert (known_to_session.seen_here(resumed, job), known_to_session.reported(resumed, job)) == (12, {"exit": 12})
+    assert (known_to_session.seen(resumed, job, here=True), known_to_session.reported(resumed, job)) == (
+        12,
+        {"exit": 12},
+    )
     for stranger in (session("a stranger", client="other-client"), session("elsewhere", directory="/tmp")):
         assert (known_to_session.seen(stranger, job), known_to_session.reported(stranger, job)) == (0, {})
 

@@ -116,7 +116,7 @@ def test_an_entry_that_was_not_written_whole_says_nothing(store: Store, inbox: I
     inbox.set_call(job, LEFT)
     claim = inbox.claim(job)
     assert claim is not None
-    claim.tell(7, end=True)
+    claim.tell(Told(end=True, offset=7))
     claim.close()
     assert inbox.told(job) == Told(LEFT, end=True, offset=7)
     entry.write_bytes(content)
@@ -138,7 +138,7 @@ def test_of_two_connections_of_a_session_the_other_tells_nothing_meanwhile(store
         assert again.ids() == [job]
         claim = again.claim(job)
         assert claim is not None
-        claim.settle()
+        claim.tell(None)
         claim.close()
     assert os.listdir(Path(store.path, ".owed")) == []
 
@@ -150,7 +150,7 @@ def test_a_call_that_is_answered_while_a_hit_is_told_stays_answered(store: Store
         assert claim is not None
         assert claim.told.call == UNDER_WAY
         inbox.set_call(job, ANSWERED)
-        claim.tell(9, end=False)
+        claim.tell(Told(offset=9))
         claim.close()
         assert inbox.told(job) == Told(ANSWERED, end=False, offset=9)
         inbox.forget(job)

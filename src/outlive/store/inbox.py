@@ -89,14 +89,14 @@ class Claim:
 
     __del__ = close
 
-    def tell(self, offset: int, *, end: bool) -> None:
-        """Note what the session was told. (How the call stands may change meanwhile: it is a byte of its own.)"""
+    def tell(self, told: Told | None) -> None:
+        """Note what the session was told; None: all, and the entry is deleted. (How the call stands is left as it is: it
+        may have changed meanwhile.)"""
+        if told is None:
+            self.inbox.forget(self.job_id)
+            return
         with suppress(OSError):
-            os.pwrite(self._fd, _END_AND_OFFSET % (end, offset), 2)
-
-    def settle(self) -> None:
-        """Delete the entry: all was told."""
-        self.inbox.forget(self.job_id)
+            os.pwrite(self._fd, _END_AND_OFFSET % told[1:], 2)
 
 
 class Inbox:

@@ -63,7 +63,7 @@ class _Kill:
     def note_shown(self) -> None:
         """Take note that the caller is shown what the job printed since the signal, if nothing before it is unread."""
         is_whole = self._end - self._printed <= limits.SNIPPET_BYTES
-        if is_whole and known_to_session.seen_here(self._ctx, self.job) == self._printed:
+        if is_whole and known_to_session.seen(self._ctx, self.job, here=True) == self._printed:
             known_to_session.mark_seen(self._ctx, self.job, self._end)
 
     def over(self, until: float) -> Killed:

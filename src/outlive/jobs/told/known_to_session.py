@@ -22,6 +22,7 @@ from outlive.system.fds import Closing, names_in
 # The first line of a record is a position. Each further line is a condition, behind where it was reported: the end of
 # the line that matched, else the length of the output then. _OWN stands before those that this session was told
 _WIDTH = 32
+_FIRST_LINE = b"%%-%dd\n" % _WIDTH
 _MOST_BYTES = 1 << 18
 _OWN = b"--\n"
 
@@ -52,10 +53,6 @@ def _content(job: JobDir, name: str) -> bytes:
         return file.read(_MOST_BYTES)
 
 
-def _first_line(position: int) -> bytes:
-    return b"%-*d\n" % (_WIDTH, position)
-
-
 def _open(ctx: Context, job: JobDir, flags: int = 0) -> int:
     """Open the record of the session to write it, and make it if there is none. Errors: OSError."""
     name = f"{SEEN}/{_session(ctx.caller)}"
@@ -65,28 +62,20 @@ def _open(ctx: Context, job: JobDir, flags: int = 0) -> int:
     with suppress(FileExistsError):
         os.mkdir(SEEN, 0o700, dir_fd=job.fd)
     with Closing(job.open_file(name, os.O_WRONLY | os.O_CREAT)) as fd:
-        os.pwrite(fd, (before or _first_line(0)) + _OWN, 0)
+        os.pwrite(fd, (before or _FIRST_LINE % 0) + _OWN, 0)
     return job.open_file(name, os.O_WRONLY | flags)
 
 
-def _position(ctx: Context, job: JobDir) -> tuple[int, bool]:
-    """Return up to where the session, or the last session that it goes on for, was shown the output,
-    and whether it was this session."""
+def seen(ctx: Context, job: JobDir, *, here: bool = False) -> int:
+    """Return up to where answers have shown the output to the session, or to the last one that it goes on for; `here`: to
+    this session. 0 if there was none, or no position is kept."""
     record, is_own = _record(ctx, job)
+    return _position(record) if is_own or not here else 0
+
+
+def _position(record: bytes) -> int:
     first = record[:_WIDTH].strip()
-    return (int(first) if first.isdigit() else 0), is_own
-
-
-def seen(ctx: Context, job: JobDir) -> int:
-    """Return where this client's last answer about the job ended; 0 if there was none, or no
-    position is kept."""
-    return _position(ctx, job)[0]
-
-
-def seen_here(ctx: Context, job: JobDir) -> int:
-    """Return where the last answer about the job ended that went to this session; else 0."""
-    position, is_own = _position(ctx, job)
-    return position if is_own else 0
+    return int(first) if first.isdigit() else 0
 
 
 def mark_seen(ctx: Context, job: JobDir, next_seq: int, *, asks: bool = False) -> None:
@@ -97,7 +86,7 @@ def mark_seen(ctx: Context, job: JobDir, next_seq: int, *, asks: bool = False) -
     if asks:
         mark_reported(ctx, job, "input", next_seq)
     with suppress(OSError), Closing(_open(ctx, job)) as fd:
-        os.pwrite(fd, _first_line(next_seq), 0)  # one write of fixed width: old or new, never between
+        os.pwrite(fd, _FIRST_LINE % next_seq, 0)  # one write of fixed width: old or new, never between
 
 
 def reported(ctx: Context, job: JobDir, *, here: bool = False) -> dict[str, int]:
@@ -140,7 +129,8 @@ def beginning(ctx: Context, job: JobDir, since_seq: int | None) -> tuple[int, st
     goes on for.
     """
     if since_seq is None:
-        position, is_own = _position(ctx, job)
+        record, is_own = _record(ctx, job)
+        position = _position(record)
         return position, None if is_own or not position else _read_before(job, position)
     if not since_seq:
         return 0, None

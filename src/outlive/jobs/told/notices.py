@@ -9,9 +9,9 @@ Whichever comes first tells what happened.
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
-from typing import NamedTuple
 
 from outlive import limits
 from outlive.core.labels import SESSION_VARIABLE
@@ -24,7 +24,7 @@ from outlive.jobs.context import Context, Principal
 from outlive.jobs.diagnosis import deleted
 from outlive.jobs.interaction import shown_output
 from outlive.jobs.pipelines import stages
-from outlive.jobs.told import known_to_session, ownership, shown_hits
+from outlive.jobs.told import ownership, shown_hits
 from outlive.store import history
 from outlive.store.cleanup import deletions
 from outlive.store.inbox import ANSWERED, FOLLOWED, LEFT, UNDER_WAY, Claim, Inbox, Told, family_of
@@ -47,44 +47,28 @@ class Receipt:
         self.notices: list[Notice] = []
         self.inboxes: list[Inbox] = []  # of a caller without a connection: they are closed then
         self._named: list[tuple[Inbox, str]] = []  # jobs whose call had no answer before
-        self._claims: list[tuple[Claim, _Until | None]] = []
+        self._claims: list[tuple[Claim, Told | None]] = []
 
     def __bool__(self) -> bool:
         return bool(self._named or self._claims)
 
     def __call__(self, sent: bool) -> None:
-        for claim, until in self._claims:
-            if sent and until is None:
-                claim.settle()
-            elif sent and until is not None:
-                claim.tell(until.offset, end=until.end)
+        for claim, told in self._claims:
+            if sent:
+                claim.tell(told)
             claim.close()
         for inbox, job_id in self._named:
             inbox.set_call(job_id, ANSWERED if sent else LEFT)
         for inbox in self.inboxes:
             inbox.close()
 
-    def add(self, other: Receipt, inbox: Inbox) -> None:
-        """Add what is told of the jobs of another inbox, which is closed with it."""
-        self.notices += other.notices
-        self._named += other._named
-        self._claims += other._claims
-        self.inboxes.append(inbox)
-
     def name(self, inbox: Inbox, job_id: str) -> None:
         """Note that the answer names a job whose call had no answer."""
         self._named.append((inbox, job_id))
 
-    def tell(self, claim: Claim, until: _Until | None) -> None:
-        """Note up to where the answer tells of a job; None: all that there is to tell."""
-        self._claims.append((claim, until))
-
-
-class _Until(NamedTuple):
-    """Up to where a job is told: bytes of its history, and its end or not."""
-
-    offset: int
-    end: bool
+    def tell(self, claim: Claim, told: Told | None) -> None:
+        """Note up to where a job is told with this answer; None: all that there is to tell."""
+        self._claims.append((claim, told))
 
 
 def begin(caller: Principal) -> None:
@@ -102,10 +86,10 @@ def leave(ctx: Context) -> None:
         ctx.left = True
 
 
-def known(ctx: Context, answer: Mapping[str, object]) -> Receipt:
+def known(ctx: Context, answer: Mapping[str, object], receipt: Receipt | None = None) -> Receipt:
     """Return the receipt of an answer of a verb without notices: the session knows the jobs in it, and the hits whose
-    lines it shows."""
-    receipt = Receipt()
+    lines it shows. `receipt`: that to which this is added."""
+    receipt = Receipt() if receipt is None else receipt
     if ctx.inbox is None:
         return receipt
     about = [answer, *entries_of(answer, "jobs")]
@@ -119,8 +103,8 @@ def known(ctx: Context, answer: Mapping[str, object]) -> Receipt:
         offset = shown_hits.told_to(ctx, job_id, before.offset, about)
         claim = ctx.inbox.claim(job_id) if ends or offset != before.offset else None
         if claim is not None:  # hits that are not shown are told all the same
-            until = _Until(max(offset, claim.told.offset), ends or claim.told.end)
-            receipt.tell(claim, None if ends and not _is_watched(ctx.store, job_id) else until)
+            told = claim.told._replace(offset=max(offset, claim.told.offset), end=ends or claim.told.end)
+            receipt.tell(claim, None if ends and not _is_watched(ctx.store, job_id) else told)
     return receipt
 
 
@@ -134,19 +118,23 @@ def collect(ctx: Context, answer: Mapping[str, object] = MappingProxyType({})) -
     """Return the notices that the session has not been told and `answer` does not tell, with the
     receipt of both.
 
-    A notice is {job_id, name, state, exit_code, reason, last_line, at} and `event`: "finished";
-    "removed" for a job that another session or a person removed, or whose directory was deleted while it
-    ran; "unanswered" for a job whose call was
-    cancelled or cut off before its answer; or "watch_hit" with `watch`, `pattern`, `seq` and
-    `hits`. The job of the answer is left out: its answer may be a moment older than the notice, and
-    would seem to contradict it. So are jobs that a call beside this one waits for: its answer will
-    tell.
+    A notice is {job_id, name, state, exit_code, signal, reason, last_line, at} and `event`: "finished"; "removed" for a
+    job that another session or a person removed, or whose directory was deleted while it ran; "unanswered" for a job
+    whose call was cancelled or cut off before its answer; "approved"; or "watch_hit" with `watch`, `pattern`, `seq` and
+    `hits`. The job of the answer is left out: its answer may be a moment older than the notice, and would seem to
+    contradict it. So are jobs that a call beside this one waits for: its answer will tell.
     """
+    receipt = Receipt()
+    _collect(ctx, answer, receipt)
+    return receipt
+
+
+def _collect(ctx: Context, answer: Mapping[str, object], receipt: Receipt) -> None:
     inbox = ctx.inbox
     if inbox is None:
-        return Receipt()
+        return
     begin(ctx.caller)
-    receipt = known(ctx, answer)
+    known(ctx, answer, receipt)
     jobs = 0
     for job_id in inbox.ids():
         if jobs >= limits.NOTICES:
@@ -156,7 +144,6 @@ def collect(ctx: Context, answer: Mapping[str, object] = MappingProxyType({})) -
         of_job = _collected(ctx, inbox, job_id, receipt)
         receipt.notices += of_job
         jobs += bool(of_job)
-    return receipt
 
 
 def _collected(ctx: Context, inbox: Inbox, job_id: str, receipt: Receipt) -> list[Notice]:
@@ -186,7 +173,7 @@ def _removed(caller: Principal, inbox: Inbox, job_id: str, receipt: Receipt) -> 
         told |= {name: deletion.get(name) for name in ("name", "state", "at")}
         told |= {"ended_by": deletion["by"], "message": f"removed by {deletion['by']}"}
     else:
-        claim.settle()
+        claim.tell(None)
         return []
     receipt.tell(claim, None)
     return [told]
@@ -212,7 +199,7 @@ def _of_job(ctx: Context, inbox: Inbox, job: JobDir, receipt: Receipt) -> list[N
         notices += _end(ctx.caller, job, inspection)
     over = finished and not (inspection.supervised and inspection.definition.notification.every_watch)
     if over or is_left or (offset, finished) != (before.offset, before.end):
-        receipt.tell(claim, None if over else _Until(offset, finished))
+        receipt.tell(claim, None if over else before._replace(offset=offset, end=finished))
     return notices
 
 
@@ -251,38 +238,26 @@ def _exists(caller: Principal, job_id: str) -> bool:
 
 def _approved(job: JobDir, inspection: Inspection, events: list[history.Event]) -> list[Notice]:
     """Return the notice that a person approved the job, if that is news."""
+    approved = [event for event in events if event["type"] == history.APPROVED]
+    said = [
+        f"approved by {event['by']}" + (f": {event['reason']}" if event.get("reason") else "") for event in approved
+    ]
     return [
-        {
-            **_about(job, inspection),
-            "last_line": None,
-            "at": event["at"],
-            "event": "approved",
-            "message": f"approved by {event['by']}" + (f": {event['reason']}" if event.get("reason") else ""),
-        }
-        for event in events
-        if event["type"] == history.APPROVED
+        _notice(job, inspection, "approved", None, event["at"], message=words)
+        for event, words in zip(approved, said, strict=True)
     ]
 
 
 def _hits(ctx: Context, job: JobDir, inspection: Inspection, events: list[history.Event]) -> list[Notice]:
     """Return one notice for each watch, with its latest line; lines that the client has read are
     left out. Hits that were too many for events of their own are counted."""
-    position = known_to_session.seen_here(ctx, job)
     latest: dict[str, Notice] = {}
-    for event in events:
-        if event["type"] not in (history.WATCH_HIT, history.WATCH_SUPPRESSED) or event["seq"] < position:
-            continue
-        hits = latest.get(event["watch"], {}).get("hits", 0) + event.get("count", 1)
-        latest[event["watch"]] = {
-            **_about(job, inspection),
-            "last_line": event["line"][: limits.LAST_LINE_CHARS],
-            "at": event["at"],
-            "event": "watch_hit",
-            "watch": event["watch"],
-            "pattern": event["pattern"],
-            "seq": event["seq"],
-            "hits": hits,
-        }
+    counts: Counter[str] = Counter()
+    for event in shown_hits.unread(ctx, job, events):
+        watch, line = event["watch"], event["line"][: limits.LAST_LINE_CHARS]
+        counts[watch] += event.get("count", 1)
+        about = {"watch": watch, "pattern": event["pattern"], "seq": event["seq"], "hits": counts[watch]}
+        latest[watch] = _notice(job, inspection, "watch_hit", line, event["at"], **about)
     return list(latest.values())
 
 
@@ -309,13 +284,13 @@ def _end(caller: Principal, job: JobDir, inspection: Inspection) -> list[Notice]
 def _state_of(caller: Principal, job: JobDir, inspection: Inspection, event: str) -> Notice:
     with Output(job) as output:
         last = shown_output.telling_line(caller, inspection, output)
-    at = inspection.state.finished_at or inspection.state.started_at
-    return {**_about(job, inspection), "last_line": last, "at": at, "event": event}
+    return _notice(job, inspection, event, last, inspection.state.finished_at or inspection.state.started_at)
 
 
-def _about(job: JobDir, inspection: Inspection) -> Notice:
-    state = inspection.state
-    codes = stages.codes(inspection, job)
+def _notice(
+    job: JobDir, inspection: Inspection, event: str, last_line: str | None, at: str | None, **more: object
+) -> Notice:
+    state, codes = inspection.state, stages.codes(inspection, job)
     return {
         "job_id": job.job_id,
         "name": inspection.definition.name,
@@ -324,6 +299,10 @@ def _about(job: JobDir, inspection: Inspection) -> Notice:
         "signal": state.signal,
         "reason": state.reason,
         **({} if codes is None else {"stages": codes}),
+        "last_line": last_line,
+        "at": at,
+        "event": event,
+        **more,
     }
 
 
@@ -352,5 +331,6 @@ def of_session(ctx: Context, session: str | None, window: Sequence[Inbox] = ()) 
         raise invalid("session", "no session is named", hint=hint, usage=True)
     receipt = Receipt()
     for inbox in {inbox.name: inbox for inbox in (*Inbox.all_of(ctx.store, session), *window)}.values():
-        receipt.add(collect(Context(ctx.caller.with_inbox(inbox))), inbox)
+        _collect(Context(ctx.caller.with_inbox(inbox)), {}, receipt)
+        receipt.inboxes.append(inbox)
     return receipt
