@@ -3,6 +3,8 @@
 
 A session without a record goes on where the last ended session of its client in its directory was,
 of a job that is its own. A lost record only repeats output, so an error in here fails no call.
+
+A record is written before its answer is. If the answer is not sent, the record becomes what it was.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ import os
 from contextlib import closing, suppress
 
 from outlive.errors import OutliveError
+from outlive.jobs import lookup
 from outlive.jobs.context import Context, Principal
 from outlive.jobs.told import ownership
 from outlive.render.sources import lines_of
@@ -56,6 +59,9 @@ def _content(job: JobDir, name: str) -> bytes:
 def _open(ctx: Context, job: JobDir, flags: int = 0) -> int:
     """Open the record of the session to write it, and make it if there is none. Errors: OSError."""
     name = f"{SEEN}/{_session(ctx.caller)}"
+    if job.job_id not in ctx.known_before:
+        record, is_own = _record(ctx, job)
+        ctx.known_before[job.job_id] = record if is_own else b""
     with suppress(FileNotFoundError):
         return job.open_file(name, os.O_WRONLY | flags)
     before, _ = _record(ctx, job)
@@ -64,6 +70,19 @@ def _open(ctx: Context, job: JobDir, flags: int = 0) -> int:
     with Closing(job.open_file(name, os.O_WRONLY | os.O_CREAT)) as fd:
         os.pwrite(fd, (before or _FIRST_LINE % 0) + _OWN, 0)
     return job.open_file(name, os.O_WRONLY | flags)
+
+
+def put_back(caller: Principal, job_id: str, before: bytes) -> None:
+    """Make the record of a job what it was before an answer that was not sent. What other answers noted meanwhile goes too:
+    it is told again."""
+    name = f"{SEEN}/{_session(caller)}"
+    with suppress(OSError, OutliveError), lookup.open_known(caller, job_id) as job:
+        if not before:
+            os.unlink(name, dir_fd=job.fd)
+            return
+        with Closing(job.open_file(name, os.O_WRONLY)) as fd:
+            os.pwrite(fd, before, 0)
+            os.ftruncate(fd, len(before))
 
 
 def seen(ctx: Context, job: JobDir, *, here: bool = False) -> int:

@@ -24,7 +24,7 @@ from outlive.jobs.context import Context, Principal
 from outlive.jobs.diagnosis import deleted
 from outlive.jobs.interaction import shown_output
 from outlive.jobs.pipelines import stages
-from outlive.jobs.told import ownership, shown_hits
+from outlive.jobs.told import known_to_session, ownership, shown_hits
 from outlive.store import history
 from outlive.store.cleanup import deletions
 from outlive.store.inbox import ANSWERED, FOLLOWED, LEFT, UNDER_WAY, Claim, Inbox, Told, family_of
@@ -48,11 +48,16 @@ class Receipt:
         self.inboxes: list[Inbox] = []  # of a caller without a connection: they are closed then
         self._named: list[tuple[Inbox, str]] = []  # jobs whose call had no answer before
         self._claims: list[tuple[Claim, Told | None]] = []
+        self._shown: list[
+            tuple[Principal, str, bytes]
+        ] = []  # jobs of which the answer shows more than was known before
 
     def __bool__(self) -> bool:
-        return bool(self._named or self._claims)
+        return bool(self._named or self._claims or self._shown)
 
     def __call__(self, sent: bool) -> None:
+        for caller, job_id, before in () if sent else self._shown:
+            known_to_session.put_back(caller, job_id, before)
         for claim, told in self._claims:
             if sent:
                 claim.tell(told)
@@ -65,6 +70,10 @@ class Receipt:
     def name(self, inbox: Inbox, job_id: str) -> None:
         """Note that the answer names a job whose call had no answer."""
         self._named.append((inbox, job_id))
+
+    def show(self, caller: Principal, job_id: str, before: bytes) -> None:
+        """Note that the answer shows more of a job than the session knew before."""
+        self._shown.append((caller, job_id, before))
 
     def tell(self, claim: Claim, told: Told | None) -> None:
         """Note up to where a job is told with this answer; None: all that there is to tell."""
@@ -81,9 +90,23 @@ def begin(caller: Principal) -> None:
 def leave(ctx: Context) -> None:
     """Note once that a call ended without an answer: the next answer names the job that it started, unless one
     in between has."""
-    if ctx.job_id is not None and ctx.inbox is not None and not ctx.left:
+    if ctx.inbox is None:
+        return
+    while ctx.known_before:
+        known_to_session.put_back(ctx.caller, *ctx.known_before.popitem())
+    if ctx.job_id is not None and not ctx.left:
         ctx.inbox.set_call(ctx.job_id, LEFT)
         ctx.left = True
+
+
+def ended(ctx: Context, *, failed: bool = False) -> None:
+    """Note that a call is about to be answered; if it has `failed`, with an error, which names the job that it started."""
+    if ctx.inbox is None:
+        return
+    if not failed:
+        ctx.inbox.known_before = {**ctx.known_before, **ctx.inbox.known_before}
+    elif ctx.job_id is not None:
+        ctx.inbox.set_call(ctx.job_id, ANSWERED)
 
 
 def known(ctx: Context, answer: Mapping[str, object], receipt: Receipt | None = None) -> Receipt:
@@ -94,6 +117,8 @@ def known(ctx: Context, answer: Mapping[str, object], receipt: Receipt | None = 
         return receipt
     about = [answer, *entries_of(answer, "jobs")]
     states = {job["job_id"]: job.get("state") for job in about if job.get("job_id")}
+    for job_id in filter(states.__contains__, list(ctx.inbox.known_before)):
+        receipt.show(ctx.caller, job_id, ctx.inbox.known_before.pop(job_id))
     for job_id in filter(states.__contains__, ctx.inbox.ids() if states else ()):
         before, ends = ctx.inbox.told(job_id), states[job_id] in FINISHED
         if before is None:

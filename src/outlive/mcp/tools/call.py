@@ -32,7 +32,7 @@ from outlive.mcp.masks.secrets import Secrets
 from outlive.mcp.tools.arguments import Reader, fold
 from outlive.mcp.tools.bounds import clamp, without_limit
 from outlive.mcp.tools.offer import EXEC, PROCESS, RUN, WAIT_ARGUMENTS, accepted, defaults_of, process_verbs, shell_of
-from outlive.store.inbox import ANSWERED, Inbox
+from outlive.store.inbox import Inbox
 from outlive.store.job_dir import JobDir
 from outlive.store.root import Store
 from outlive.system.host_process import Host
@@ -236,9 +236,9 @@ class Calls:
             await self._leave(ctx, ends=around.is_awaited and around.cancelled() and self._ends_cancelled)
             raise
         except Exception:
-            if ctx.inbox is not None and ctx.job_id is not None:
-                ctx.inbox.set_call(ctx.job_id, ANSWERED)  # the error names the job
+            notices.ended(ctx, failed=True)
             raise
+        notices.ended(ctx)
         return envelope.full(verb.type, result, ctx, report=report)
 
     async def go_on(
@@ -259,6 +259,7 @@ class Calls:
         with _worded(verb):
             work = partial(_gone_on, ctx, call, job_id, first)
             result = await threads.run(work, cancelled=partial(notices.leave, ctx))
+        notices.ended(ctx)
         return envelope.full(verb.type, result, report=report)
 
     async def context_to_start(self, caller: Caller, doing: str) -> Context:
