@@ -12,7 +12,7 @@ from typing import Any
 
 from outlive.cli import exit_status, stdio, text
 from outlive.cli.live.printer import Printer
-from outlive.cli.main import ANSWERED, INTERRUPTED
+from outlive.cli.main import ANSWERED, INTERRUPTED, note_told
 from outlive.core.ids import short_id
 from outlive.core.started import never_ran
 from outlive.core.units import duration
@@ -82,17 +82,8 @@ def start(ctx: Context, verb: Verb, _options: GlobalOptions, **args: Any) -> int
                 inspection = follower.run()
             except KeyboardInterrupt:
                 return _interrupted(ctx, job, follower)
-            _note_shown(ctx, job, None if inspection is None else inspection.state.state)
+            note_told(ctx, {"job_id": job.job_id, "state": None if inspection is None else inspection.state.state})
             return _ended(follower, inspection, propagate=args["propagate"])
-
-
-def _note_shown(ctx: Context, job: JobDir, state: str | None) -> None:
-    """Note that the agent's session, if this is its shell, was shown the job that the call started, in this state."""
-    if ctx.inbox is not None:
-        from outlive.jobs.told import notices  # late: 4 ms, for the shell of an agent
-
-        notices.known(ctx, {"job_id": job.job_id, "state": state})(True)
-        ctx.inbox.close()
 
 
 def _interrupted(ctx: Context, job: JobDir, follower: _Follower) -> int:
@@ -103,10 +94,10 @@ def _interrupted(ctx: Context, job: JobDir, follower: _Follower) -> int:
     try:
         inspection = follower.run(time.monotonic() + AGAIN_S)
         if inspection is not None:
-            _note_shown(ctx, job, inspection.state.state)
+            note_told(ctx, {"job_id": job.job_id, "state": inspection.state.state})
             _ended(follower, inspection, propagate=False)
         else:
-            _note_shown(ctx, job, None)
+            note_told(ctx, {"job_id": job.job_id})
             follower.finish()
             _note(f"job {name} goes on; `outlive log -f {name}` shows it, `outlive kill {name}` ends it", always=True)
         return INTERRUPTED
