@@ -20,6 +20,7 @@ from outlive.core.quoted import one_line
 from outlive.core.records import Definition, State
 from outlive.errors import OutliveError, argument, from_os, invalid
 from outlive.jobs.context import Context, Principal, Titled
+from outlive.jobs.diagnosis import deleted
 from outlive.jobs.told import ownership
 from outlive.store import atomic_file
 from outlive.store.job_dir import META, STATE, JobDir
@@ -69,8 +70,6 @@ def open_by_id(ctx: Context, text: str) -> JobDir:
     except OutliveError as error:
         if error.code != "job_not_found":
             raise
-        from outlive.jobs.diagnosis import deleted  # late: 0.7 ms of a `status`, for a mistake alone
-
         raise deleted.explained(ctx.caller, text, error) from error
     _note_owner(ctx, job_id)
     return job
