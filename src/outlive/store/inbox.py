@@ -119,8 +119,8 @@ class Inbox:
         self.inspected: dict[str, float] = {}  # when it was last seen whether a silent job lives
         self.pending: set[str] = set()  # the jobs of this session whose end it was not told, when that was last seen
         self.lost: set[str] = set()  # those of them whose root was deleted
-        # Of jobs that answers show which are about to be sent: what the session knew before (jobs/told/notices.py)
-        self.known_before: dict[str, bytes] = {}
+        # Of jobs that answers show which are about to be sent: what the session knows then (jobs/told/known_to_session.py)
+        self.records: dict[str, bytes] = {}
         # Of each `wait` under way, the jobs whose ends it will tell; threads change it
         self.waits: list[list[str]] = []
 

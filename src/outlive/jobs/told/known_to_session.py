@@ -4,7 +4,8 @@
 A session without a record goes on where the last ended session of its client in its directory was,
 of a job that is its own. A lost record only repeats output, so an error in here fails no call.
 
-A record is written before its answer is. If the answer is not sent, the record becomes what it was.
+What a call shows is held in the inbox of its connection, and written when its answer has been sent: what a lost answer
+showed is shown again.
 """
 
 from __future__ import annotations
@@ -39,8 +40,10 @@ def _record(ctx: Context, job: JobDir) -> tuple[bytes, bool]:
     """Return the record of the session, else the newest one of those that it goes on for, and
     whether it is the session's own; an empty one of its own if there is none."""
     session = _session(ctx.caller)
-    if session is None:
+    if session is None or ctx.inbox is None:
         return b"", True
+    if job.job_id in ctx.inbox.records:
+        return ctx.inbox.records[job.job_id], True
     with suppress(OSError):
         return _content(job, session), True
     with suppress(OSError, OutliveError):
@@ -56,33 +59,32 @@ def _content(job: JobDir, name: str) -> bytes:
         return file.read(_MOST_BYTES)
 
 
-def _open(ctx: Context, job: JobDir, flags: int = 0) -> int:
-    """Open the record of the session to write it, and make it if there is none. Errors: OSError."""
-    name = f"{SEEN}/{_session(ctx.caller)}"
-    if job.job_id not in ctx.known_before:
-        record, is_own = _record(ctx, job)
-        ctx.known_before[job.job_id] = record if is_own else b""
-    with suppress(FileNotFoundError):
-        return job.open_file(name, os.O_WRONLY | flags)
-    before, _ = _record(ctx, job)
-    with suppress(FileExistsError):
-        os.mkdir(SEEN, 0o700, dir_fd=job.fd)
-    with Closing(job.open_file(name, os.O_WRONLY | os.O_CREAT)) as fd:
-        os.pwrite(fd, (before or _FIRST_LINE % 0) + _OWN, 0)
-    return job.open_file(name, os.O_WRONLY | flags)
+def _hold(ctx: Context, job: JobDir, line: bytes = b"", *, position: int | None = None) -> None:
+    """Hold the record as it is when the answer of this call has been sent: with another position, or one more line."""
+    if ctx.inbox is None or _session(ctx.caller) is None:
+        return
+    record, is_own = _record(ctx, job)
+    if not (record and is_own):
+        record = (record or _FIRST_LINE % 0) + _OWN
+    if position is not None:
+        record = _FIRST_LINE % position + record[_WIDTH + 1 :]
+    ctx.inbox.records[job.job_id] = record + line
+    ctx.shows.add(job.job_id)
 
 
-def put_back(caller: Principal, job_id: str, before: bytes) -> None:
-    """Make the record of a job what it was before an answer that was not sent. What other answers noted meanwhile goes too:
-    it is told again."""
-    name = f"{SEEN}/{_session(caller)}"
+def settle(caller: Principal, job_id: str, record: bytes, *, sent: bool) -> None:
+    """Write a record that was held, if the answer that showed it was `sent`."""
+    assert caller.inbox is not None
+    if caller.inbox.records.get(job_id) is record:
+        del caller.inbox.records[job_id]
+    if not sent:
+        return
     with suppress(OSError, OutliveError), lookup.open_known(caller, job_id) as job:
-        if not before:
-            os.unlink(name, dir_fd=job.fd)
-            return
-        with Closing(job.open_file(name, os.O_WRONLY)) as fd:
-            os.pwrite(fd, before, 0)
-            os.ftruncate(fd, len(before))
+        with suppress(FileExistsError):
+            os.mkdir(SEEN, 0o700, dir_fd=job.fd)
+        with Closing(job.open_file(f"{SEEN}/{caller.inbox.name}", os.O_WRONLY | os.O_CREAT)) as fd:
+            os.pwrite(fd, record, 0)
+            os.ftruncate(fd, len(record))
 
 
 def seen(ctx: Context, job: JobDir, *, here: bool = False) -> int:
@@ -102,10 +104,7 @@ def mark_seen(ctx: Context, job: JobDir, next_seq: int, *, asks: bool = False) -
     job waits for input, which a `wait` for any of several jobs does not tell again."""
     if _session(ctx.caller) is None or not (next_seq or _record(ctx, job)[0]):
         return
-    if asks:
-        mark_reported(ctx, job, "input", next_seq)
-    with suppress(OSError), Closing(_open(ctx, job)) as fd:
-        os.pwrite(fd, _FIRST_LINE % next_seq, 0)  # one write of fixed width: old or new, never between
+    _hold(ctx, job, b"%d input\n" % next_seq if asks else b"", position=next_seq)
 
 
 def reported(ctx: Context, job: JobDir, *, here: bool = False) -> dict[str, int]:
@@ -120,11 +119,7 @@ def reported(ctx: Context, job: JobDir, *, here: bool = False) -> dict[str, int]
 
 
 def mark_reported(ctx: Context, job: JobDir, condition: str, position: int) -> None:
-    if _session(ctx.caller) is None:
-        return
-    # Two calls of the session may report at the same time
-    with suppress(OSError), Closing(_open(ctx, job, os.O_APPEND)) as fd:
-        os.write(fd, f"{position} {condition}\n".encode("utf-8", "replace"))
+    _hold(ctx, job, f"{position} {condition}\n".encode("utf-8", "replace"))
 
 
 def tell_once(ctx: Context, job: JobDir, what: str) -> bool:

@@ -48,16 +48,14 @@ class Receipt:
         self.inboxes: list[Inbox] = []  # of a caller without a connection: they are closed then
         self._named: list[tuple[Inbox, str]] = []  # jobs whose call had no answer before
         self._claims: list[tuple[Claim, Told | None]] = []
-        self._shown: list[
-            tuple[Principal, str, bytes]
-        ] = []  # jobs of which the answer shows more than was known before
+        self._shown: list[tuple[Principal, str, bytes]] = []  # what is known of jobs with the answer
 
     def __bool__(self) -> bool:
         return bool(self._named or self._claims or self._shown)
 
     def __call__(self, sent: bool) -> None:
-        for caller, job_id, before in () if sent else self._shown:
-            known_to_session.put_back(caller, job_id, before)
+        for caller, job_id, record in self._shown:
+            known_to_session.settle(caller, job_id, record, sent=sent)
         for claim, told in self._claims:
             if sent:
                 claim.tell(told)
@@ -71,9 +69,9 @@ class Receipt:
         """Note that the answer names a job whose call had no answer."""
         self._named.append((inbox, job_id))
 
-    def show(self, caller: Principal, job_id: str, before: bytes) -> None:
-        """Note that the answer shows more of a job than the session knew before."""
-        self._shown.append((caller, job_id, before))
+    def show(self, caller: Principal, job_id: str, record: bytes) -> None:
+        """Note what the session knows of a job with this answer."""
+        self._shown.append((caller, job_id, record))
 
     def tell(self, claim: Claim, told: Told | None) -> None:
         """Note up to where a job is told with this answer; None: all that there is to tell."""
@@ -92,20 +90,16 @@ def leave(ctx: Context) -> None:
     in between has."""
     if ctx.inbox is None:
         return
-    while ctx.known_before:
-        known_to_session.put_back(ctx.caller, *ctx.known_before.popitem())
+    while ctx.shows:
+        ctx.inbox.records.pop(ctx.shows.pop(), None)
     if ctx.job_id is not None and not ctx.left:
         ctx.inbox.set_call(ctx.job_id, LEFT)
         ctx.left = True
 
 
-def ended(ctx: Context, *, failed: bool = False) -> None:
-    """Note that a call is about to be answered; if it has `failed`, with an error, which names the job that it started."""
-    if ctx.inbox is None:
-        return
-    if not failed:
-        ctx.inbox.known_before = {**ctx.known_before, **ctx.inbox.known_before}
-    elif ctx.job_id is not None:
+def failed(ctx: Context) -> None:
+    """Note that a call is answered with an error, which names the job that the call started."""
+    if ctx.inbox is not None and ctx.job_id is not None:
         ctx.inbox.set_call(ctx.job_id, ANSWERED)
 
 
@@ -117,8 +111,8 @@ def known(ctx: Context, answer: Mapping[str, object], receipt: Receipt | None = 
         return receipt
     about = [answer, *entries_of(answer, "jobs")]
     states = {job["job_id"]: job.get("state") for job in about if job.get("job_id")}
-    for job_id in filter(states.__contains__, list(ctx.inbox.known_before)):
-        receipt.show(ctx.caller, job_id, ctx.inbox.known_before.pop(job_id))
+    for job_id in filter(states.__contains__, list(ctx.inbox.records)):
+        receipt.show(ctx.caller, job_id, ctx.inbox.records[job_id])
     for job_id in filter(states.__contains__, ctx.inbox.ids() if states else ()):
         before, ends = ctx.inbox.told(job_id), states[job_id] in FINISHED
         if before is None:

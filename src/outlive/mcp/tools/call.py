@@ -236,9 +236,8 @@ class Calls:
             await self._leave(ctx, ends=around.is_awaited and around.cancelled() and self._ends_cancelled)
             raise
         except Exception:
-            notices.ended(ctx, failed=True)
+            notices.failed(ctx)
             raise
-        notices.ended(ctx)
         return envelope.full(verb.type, result, ctx, report=report)
 
     async def go_on(
@@ -259,7 +258,6 @@ class Calls:
         with _worded(verb):
             work = partial(_gone_on, ctx, call, job_id, first)
             result = await threads.run(work, cancelled=partial(notices.leave, ctx))
-        notices.ended(ctx)
         return envelope.full(verb.type, result, report=report)
 
     async def context_to_start(self, caller: Caller, doing: str) -> Context:
