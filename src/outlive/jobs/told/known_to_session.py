@@ -87,6 +87,13 @@ def settle(caller: Principal, job_id: str, record: bytes, *, sent: bool) -> None
             os.ftruncate(fd, len(record))
 
 
+def settle_all(ctx: Context) -> None:
+    """Write what this call shows, whose answer is sent by no transport that reports it."""
+    records = {} if ctx.inbox is None else ctx.inbox.records
+    for job_id in ctx.shows & records.keys():
+        settle(ctx.caller, job_id, records[job_id], sent=True)
+
+
 def seen(ctx: Context, job: JobDir, *, here: bool = False) -> int:
     """Return up to where answers have shown the output to the session, or to the last one that it goes on for; `here`: to
     this session. 0 if there was none, or no position is kept."""

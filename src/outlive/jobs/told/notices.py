@@ -45,37 +45,28 @@ class Receipt:
 
     def __init__(self) -> None:
         self.notices: list[Notice] = []
+        self.named: list[tuple[Inbox, str]] = []  # jobs whose call had no answer before
+        # Up to where jobs are told in their history; None: all that there is to tell
+        self.told: list[tuple[Claim, Told | None]] = []
+        self.shown: list[
+            tuple[Principal, str, bytes]
+        ] = []  # what is known of jobs with the answer (known_to_session.py)
         self.inboxes: list[Inbox] = []  # of a caller without a connection: they are closed then
-        self._named: list[tuple[Inbox, str]] = []  # jobs whose call had no answer before
-        self._claims: list[tuple[Claim, Told | None]] = []
-        self._shown: list[tuple[Principal, str, bytes]] = []  # what is known of jobs with the answer
 
     def __bool__(self) -> bool:
-        return bool(self._named or self._claims or self._shown)
+        return bool(self.named or self.told or self.shown)
 
     def __call__(self, sent: bool) -> None:
-        for caller, job_id, record in self._shown:
+        for caller, job_id, record in self.shown:
             known_to_session.settle(caller, job_id, record, sent=sent)
-        for claim, told in self._claims:
+        for claim, told in self.told:
             if sent:
                 claim.tell(told)
             claim.close()
-        for inbox, job_id in self._named:
+        for inbox, job_id in self.named:
             inbox.set_call(job_id, ANSWERED if sent else LEFT)
         for inbox in self.inboxes:
             inbox.close()
-
-    def name(self, inbox: Inbox, job_id: str) -> None:
-        """Note that the answer names a job whose call had no answer."""
-        self._named.append((inbox, job_id))
-
-    def show(self, caller: Principal, job_id: str, record: bytes) -> None:
-        """Note what the session knows of a job with this answer."""
-        self._shown.append((caller, job_id, record))
-
-    def tell(self, claim: Claim, told: Told | None) -> None:
-        """Note up to where a job is told with this answer; None: all that there is to tell."""
-        self._claims.append((claim, told))
 
 
 def begin(caller: Principal) -> None:
@@ -112,18 +103,18 @@ def known(ctx: Context, answer: Mapping[str, object], receipt: Receipt | None = 
     about = [answer, *entries_of(answer, "jobs")]
     states = {job["job_id"]: job.get("state") for job in about if job.get("job_id")}
     for job_id in filter(states.__contains__, list(ctx.inbox.records)):
-        receipt.show(ctx.caller, job_id, ctx.inbox.records[job_id])
+        receipt.shown.append((ctx.caller, job_id, ctx.inbox.records[job_id]))
     for job_id in filter(states.__contains__, ctx.inbox.ids() if states else ()):
         before, ends = ctx.inbox.told(job_id), states[job_id] in FINISHED
         if before is None:
             continue
         if before.call != ANSWERED:
-            receipt.name(ctx.inbox, job_id)
+            receipt.named.append((ctx.inbox, job_id))
         offset = shown_hits.told_to(ctx, job_id, before.offset, about)
         claim = ctx.inbox.claim(job_id) if ends or offset != before.offset else None
         if claim is not None:  # hits that are not shown are told all the same
             told = claim.told._replace(offset=max(offset, claim.told.offset), end=ends or claim.told.end)
-            receipt.tell(claim, None if ends and not _is_watched(ctx.store, job_id) else told)
+            receipt.told.append((claim, None if ends and not _is_watched(ctx.store, job_id) else told))
     return receipt
 
 
@@ -194,7 +185,7 @@ def _removed(caller: Principal, inbox: Inbox, job_id: str, receipt: Receipt) -> 
     else:
         claim.tell(None)
         return []
-    receipt.tell(claim, None)
+    receipt.told.append((claim, None))
     return [told]
 
 
@@ -213,12 +204,12 @@ def _of_job(ctx: Context, inbox: Inbox, job: JobDir, receipt: Receipt) -> list[N
     is_left = before.call == LEFT and (finished or not inspection.state.ending)
     if is_left:
         notices.append(_state_of(ctx.caller, job, inspection, "unanswered"))
-        receipt.name(inbox, job.job_id)
+        receipt.named.append((inbox, job.job_id))
     elif finished and not before.end:
         notices += _end(ctx.caller, job, inspection)
     over = finished and not (inspection.supervised and inspection.definition.notification.every_watch)
     if over or is_left or (offset, finished) != (before.offset, before.end):
-        receipt.tell(claim, None if over else before._replace(offset=offset, end=finished))
+        receipt.told.append((claim, None if over else before._replace(offset=offset, end=finished)))
     return notices
 
 
