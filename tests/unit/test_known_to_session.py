@@ -61,7 +61,7 @@ def sent(ctx: Context, *, sent: bool = True) -> None:
     """The answers of the session so far have been sent, or never will be."""
     assert ctx.inbox is not None
     for job_id, record in list(ctx.inbox.records.items()):
-        known_to_session.settle(ctx.caller, job_id, record, sent=sent)
+        notices.settle(ctx.caller, job_id, record, sent=sent)
 
 
 def again(ctx: Context) -> Context:

@@ -14,7 +14,6 @@ import os
 from contextlib import closing, suppress
 
 from outlive.errors import OutliveError
-from outlive.jobs import lookup
 from outlive.jobs.context import Context, Principal
 from outlive.jobs.told import ownership
 from outlive.render.sources import lines_of
@@ -42,8 +41,9 @@ def _record(ctx: Context, job: JobDir) -> tuple[bytes, bool]:
     session = _session(ctx.caller)
     if session is None or ctx.inbox is None:
         return b"", True
-    if job.job_id in ctx.inbox.records:
-        return ctx.inbox.records[job.job_id], True
+    held = ctx.inbox.records.get(job.job_id)
+    if held is not None:
+        return held, True
     with suppress(OSError):
         return _content(job, session), True
     with suppress(OSError, OutliveError):
@@ -72,26 +72,14 @@ def _hold(ctx: Context, job: JobDir, line: bytes = b"", *, position: int | None 
     ctx.shows.add(job.job_id)
 
 
-def settle(caller: Principal, job_id: str, record: bytes, *, sent: bool) -> None:
-    """Write a record that was held, if the answer that showed it was `sent`."""
-    assert caller.inbox is not None
-    if caller.inbox.records.get(job_id) is record:
-        del caller.inbox.records[job_id]
-    if not sent:
-        return
-    with suppress(OSError, OutliveError), lookup.open_known(caller, job_id) as job:
+def write(job: JobDir, session: str, record: bytes) -> None:
+    """Write the record of a job that was held for a session: the answer that it is about has been sent."""
+    with suppress(OSError):
         with suppress(FileExistsError):
             os.mkdir(SEEN, 0o700, dir_fd=job.fd)
-        with Closing(job.open_file(f"{SEEN}/{caller.inbox.name}", os.O_WRONLY | os.O_CREAT)) as fd:
+        with Closing(job.open_file(f"{SEEN}/{session}", os.O_WRONLY | os.O_CREAT)) as fd:
             os.pwrite(fd, record, 0)
             os.ftruncate(fd, len(record))
-
-
-def settle_all(ctx: Context) -> None:
-    """Write what this call shows, whose answer is sent by no transport that reports it."""
-    records = {} if ctx.inbox is None else ctx.inbox.records
-    for job_id in ctx.shows & records.keys():
-        settle(ctx.caller, job_id, records[job_id], sent=True)
 
 
 def seen(ctx: Context, job: JobDir, *, here: bool = False) -> int:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from types import MappingProxyType
 
 from outlive import limits
@@ -58,7 +59,7 @@ class Receipt:
 
     def __call__(self, sent: bool) -> None:
         for caller, job_id, record in self.shown:
-            known_to_session.settle(caller, job_id, record, sent=sent)
+            settle(caller, job_id, record, sent=sent)
         for claim, told in self.told:
             if sent:
                 claim.tell(told)
@@ -67,6 +68,23 @@ class Receipt:
             inbox.set_call(job_id, ANSWERED if sent else LEFT)
         for inbox in self.inboxes:
             inbox.close()
+
+
+def settle(caller: Principal, job_id: str, record: bytes, *, sent: bool) -> None:
+    """Write what is known of a job with an answer, if that was `sent`."""
+    assert caller.inbox is not None
+    if sent:
+        with suppress(OSError, OutliveError), lookup.open_known(caller, job_id) as job:
+            known_to_session.write(job, caller.inbox.name, record)
+    if caller.inbox.records.get(job_id) is record:  # else a later answer holds its own
+        caller.inbox.records.pop(job_id, None)
+
+
+def settle_all(ctx: Context) -> None:
+    """Note that what this call shows has been sent: no transport reports it."""
+    records = {} if ctx.inbox is None else ctx.inbox.records
+    for job_id in ctx.shows & records.keys():
+        settle(ctx.caller, job_id, records[job_id], sent=True)
 
 
 def begin(caller: Principal) -> None:

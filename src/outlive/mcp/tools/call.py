@@ -24,7 +24,7 @@ from outlive.jobs import adoption, ending, lookup
 from outlive.jobs.context import Context, Principal
 from outlive.jobs.starting.answer import Asked
 from outlive.jobs.starting.start_and_wait import StartCall
-from outlive.jobs.told import known_to_session, notices
+from outlive.jobs.told import notices
 from outlive.mcp import threads
 from outlive.mcp.caller import Caller
 from outlive.mcp.job_environment import JobEnvironment, job_directory
@@ -337,7 +337,7 @@ class Calls:
         args.pop("detail", None)
         with _worded(verb):
             result: Answer = await threads.run(partial(verb.run, ctx, **args), caller=ctx.caller.owner)
-        known_to_session.settle_all(ctx)
+        notices.settle_all(ctx)
         return envelope.sized(envelope.full(verb.type, result), FULL)
 
     def observer(self, caller: Caller) -> Context:
