@@ -235,9 +235,6 @@ class Calls:
         except anyio.get_cancelled_exc_class():
             await self._leave(ctx, ends=around.is_awaited and around.cancelled() and self._ends_cancelled)
             raise
-        except Exception:
-            notices.failed(ctx)
-            raise
         return envelope.full(verb.type, result, ctx, report=report)
 
     async def go_on(
@@ -259,8 +256,7 @@ class Calls:
         ctx = Context(who, verb.name, detail=self.tools.detail(given))
         call = StartCall.taken_from(args)
         with _worded(verb):
-            work = partial(_gone_on, ctx, call, job_id, first)
-            result = await threads.run(work, cancelled=partial(notices.leave, ctx))
+            result = await _noted(ctx, partial(_gone_on, ctx, call, job_id, first))
         return envelope.full(verb.type, result, report=report)
 
     async def context_to_start(self, caller: Caller, doing: str) -> Context:
@@ -310,9 +306,7 @@ class Calls:
     async def _result(self, verb: Verb, ctx: Context, args: dict[str, object], written: Mapping[str, str]) -> Answer:
         try:
             with _worded(verb, written):
-                result: Answer = await threads.run(
-                    partial(verb.run, ctx, **args), caller=ctx.caller.owner, cancelled=partial(notices.leave, ctx)
-                )
+                result: Answer = await _noted(ctx, partial(verb.run, ctx, **args))
             return result
         except OutliveError:
             raise
@@ -420,6 +414,15 @@ class Calls:
     def _close_inboxes(self) -> None:
         while self._inboxes:
             self._inboxes.popitem()[1].close()
+
+
+async def _noted(ctx: Context, work: Callable[[], Answer]) -> Answer:
+    """Return what a call answers that may start a job, and note how it ends if it has no answer."""
+    try:
+        return await threads.run(work, caller=ctx.caller.owner, cancelled=partial(notices.leave, ctx))
+    except Exception:
+        notices.failed(ctx)
+        raise
 
 
 @contextmanager
