@@ -16,7 +16,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from typing import NamedTuple
 
 from outlive import limits
@@ -38,7 +38,8 @@ _LIVE = "live"
 _BYTE = 0  # of a file, which is locked
 _CALL = 1  # of an entry: locked by the process of the call that started the job
 _ENTRY_BYTES = 32
-_END_AND_OFFSET = b"%d %020d\n"
+_ENTRY = b"%d %d %020d\n"  # a `Told`
+_CALL_BYTES = 2  # with the blank behind it
 _TRIES = 100  # another process has the inbox for some system calls
 _TRY_S = 0.002
 
@@ -96,7 +97,7 @@ class Claim:
             self.inbox.forget(self.job_id)
             return
         with suppress(OSError):
-            os.pwrite(self._fd, _END_AND_OFFSET % told[1:], 2)
+            os.pwrite(self._fd, (_ENTRY % told)[_CALL_BYTES:], _CALL_BYTES)
 
 
 class Inbox:
@@ -187,12 +188,13 @@ class Inbox:
         for path in (PENDING, self._place):
             with suppress(FileExistsError):
                 os.mkdir(path, 0o700, dir_fd=self._store.fd)
-        with ExitStack() as unless_held:
-            live = self._open(_LIVE, os.O_RDWR | os.O_CREAT)
-            unless_held.callback(os.close, live)
+        live = self._open(_LIVE, os.O_RDWR | os.O_CREAT)
+        try:
             if not locks.share(live, _BYTE) or not os.fstat(live).st_nlink:
                 raise BlockingIOError(self._place)
-            unless_held.pop_all()
+        except OSError:
+            os.close(live)
+            raise
         if self._host is not None:
             with suppress(OSError):  # a full disk: hooks then find this inbox by its name alone
                 os.pwrite(live, b"%015d %015d\n" % self._host, 0)
@@ -263,20 +265,20 @@ class Inbox:
     def add(self, job_id: str) -> None:
         """Add the job that a call is about to start."""
         self.pending.add(job_id)
-        self._write(job_id, Told())
+        self._make(job_id)
         self.begin_call(job_id)
 
     def add_lost(self, job_ids: set[str]) -> None:
         """Add jobs of a root that was in this place before, unless they are in this one."""
         for job_id in job_ids.difference(self._store.ids()) if job_ids else ():
             self.lost.add(job_id)
-            self._write(job_id, Told())
+            self._make(job_id)
 
-    def _write(self, job_id: str, told: Told) -> None:
+    def _make(self, job_id: str) -> None:
         for _ in range(2):  # the directory may have been deleted
             self._hold()
             with suppress(OSError), Closing(self._open(job_id, os.O_WRONLY | os.O_CREAT)) as fd:
-                os.pwrite(fd, b"%d " % told.call + _END_AND_OFFSET % told[1:], 0)
+                os.pwrite(fd, _ENTRY % Told(), 0)
                 return
             self._let_go()
 
