@@ -88,8 +88,8 @@ class Handlers:
             if instead is not None:
                 self._note(ctx, instead.sent)
                 return instead.result
-        news, sent = self._calls.notices(caller, answer)
-        answer |= {"notices": news} if news else {}
+        sent = self._calls.notices(caller, answer)
+        answer |= {"notices": sent.notices} if sent.notices else {}
         for extension in self._extensions:
             extension.answered(call, answer)
         detail = self._calls.tools.detail(params.arguments or {})
@@ -98,8 +98,7 @@ class Handlers:
             few = sum(len(value) for value in answer.values() if isinstance(value, str)) < _LARGE_CHARS
             result = made() if few else await threads.run(partial(in_turn, made), caller=caller.owner)
         except BaseException:  # the call was cancelled
-            if sent is not None:
-                sent(False)
+            sent(False)
             raise
         self._note(ctx, sent)
         return result
@@ -107,7 +106,7 @@ class Handlers:
     def _note(self, ctx: Request, sent: Callable[[bool], None] | None) -> None:
         """Have `sent` called when the answer has been written, or never will be. Nothing is waited for from here to the
         end of the handler."""
-        if sent is None:
+        if not sent:
             return
         if private_parts.is_cancelled(ctx):  # it crossed the answer, which the SDK drops
             sent(False)

@@ -18,10 +18,11 @@ from outlive.core.records import LOCAL, Definition
 from outlive.core.started import started_at
 from outlive.core.units import moment, seconds_or
 from outlive.errors import argument, invalid
-from outlive.jobs import adoption, job_answer, lookup, ownership
+from outlive.jobs import adoption, job_answer, lookup
 from outlive.jobs.context import Context
 from outlive.jobs.interaction import shown_output
 from outlive.jobs.pipelines import stages
+from outlive.jobs.told import ownership
 from outlive.store.inspection.inspect import Inspection
 from outlive.store.job_dir import JobDir
 from outlive.store.output.merged import Output

@@ -15,13 +15,14 @@ from outlive import limits
 from outlive.answers import sentences
 from outlive.answers.job import PortHolder
 from outlive.core.records import Definition
-from outlive.jobs import adoption, known_to_session, processes
+from outlive.jobs import adoption, processes
 from outlive.jobs.conditions import of_job, port_owner
 from outlive.jobs.conditions.condition import Probe
 from outlive.jobs.conditions.parse import Condition, mark_of, parsed
 from outlive.jobs.context import Context
 from outlive.jobs.control_client import ControlClient
 from outlive.jobs.starting import boundary
+from outlive.jobs.told import known_to_session
 from outlive.store.inspection.inspect import Inspection
 from outlive.store.job_dir import JobDir
 from outlive.store.output.merged import Output
