@@ -12,6 +12,9 @@ from typing import TypeAlias
 from outlive.part import Hold, Inspection, JobDir, Part
 
 NAMES = (
+    "completion",
+    "schema",
+    "demo",
     "terminal",
     "hosts",
     "http",

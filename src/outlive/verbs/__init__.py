@@ -39,9 +39,6 @@ VERBS = {
     "help": "declarations.administration",
     "notices": "notices",
     "mcp": "programs",
-    "completion": "programs",
-    "schema": "schema",
-    "demo": "programs",
 }
 ALIASES = {"exec": "run", "spawn": "run"}
 HEAD = ("schema_version", "ok", "type")  # the first members of every answer
