@@ -75,7 +75,8 @@ class NotificationLog:
         self._unrecorded: list[Delivery] = []  # hits that a full disk did not take, and those behind them
         self.known = Known(())
         for at, line in self._lines(self._at):
-            if event := _event(line):
+            event = _event(line)
+            if "watch" in event:
                 self.known.add(event)
             self._end = at + len(line)
         self._is_inherited = self._end > 0
@@ -164,12 +165,11 @@ class NotificationLog:
 
     def _delivery(self, at: int, line: bytes) -> Delivery:
         """Return the delivery of a line, as far as it has come. Nothing is left of a line without
-        room: its watch had no sinks, or it was cut off."""
-        event, rest = _event(line) if line.endswith(b" \n") else None, line.find(_RESULTS)
-        results = event.pop("delivery_results", None) if event else None
-        if event is None or rest < 0 or not isinstance(results, list):
+        room: its watch had no sinks."""
+        event, rest = _event(line) if line.endswith(b" \n") else {}, line.find(_RESULTS)
+        results, delivered = event.pop("delivery_results", None), event.pop("delivered", True)
+        if "watch" not in event or delivered or rest < 0 or not isinstance(results, list):
             return Delivery({}, {}, [], lambda _: None)
-        event.pop("delivered", None)
         known = [cast("Result", result) for result in results if isinstance(result, dict)]
         record = partial(self._record, _Place(at, at + rest, at + len(line)))
         return Delivery(event, self._targets.get(event["watch"], {}), known, record)
@@ -200,7 +200,7 @@ class NotificationLog:
         older = [line for at, line in lines if at + len(line) <= keep]
         if not older:
             return
-        count = len(older) + max(0, _left_out(older[0]) - 1)
+        count = len(older) + max(0, _event(older[0]).get("count", 1) - 1)
         note = json.dumps({"event_type": history.LEFT_OUT, "count": count}).encode() + b"\n"
         newer = b"".join(line for _, line in lines[len(older) :])
         atomic_file.write_atomic(self._job.fd, NOTIFICATIONS, note + newer)
@@ -217,19 +217,10 @@ def _shortened(result: Result) -> Result:
     return {**result, "error": result["error"][:_ERROR_CHARS]} if "error" in result else result
 
 
-def _event(line: bytes) -> Event | None:
-    """Return the event of a line; None if it was cut off by a kill, or is no hit."""
-    try:
+def _event(line: bytes) -> Event:
+    """Return the event of a hit, or what was left out; nothing for a line that was cut off by a kill, or is not ours."""
+    with suppress(ValueError):
         event: Event = parse_json(line)
-        return event if isinstance(event["watch"], str) and isinstance(event["seq"], int) else None
-    except (ValueError, KeyError, TypeError):
-        return None
-
-
-def _left_out(line: bytes) -> int:
-    """Return how many lines were left out before, if this line says so; else 0."""
-    try:
-        event = parse_json(line)
-        return int(event["count"]) if event["event_type"] == history.LEFT_OUT else 0
-    except (ValueError, KeyError, TypeError):
-        return 0
+        if isinstance(event, dict) and type(event.get("watch", "")) is str:
+            return event if type(event.get("seq" if "watch" in event else "count")) is int else {}
+    return {}
