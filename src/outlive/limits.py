@@ -103,7 +103,7 @@ JOB_HITS_A_MINUTE = 120  # of all watches of a job
 SINK_TIMEOUT_S = 30.0  # a notification command is killed after this
 DELIVERIES = 3  # of a job's end: a delivery whose supervisor ended this often is given up
 SINK_STRIKES = 3  # a watch's command that ran into that limit this often in a row is run no more
-SINK_QUEUE = 100  # notification commands that wait for their turn
+SINK_QUEUE = 100  # hits that a full disk did not take, and that wait for their command
 HTTP_S = 5.0  # one request of the condition `http`
 # A wait that is shorter than this still gets the first answer of a port or of HTTP
 FIRST_ANSWER_S = 1.0
