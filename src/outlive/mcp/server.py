@@ -28,11 +28,11 @@ from outlive.mcp.caller import DELIVERY, CallerOf, Request, client_of, on_stdio
 from outlive.mcp.extension import Answer, Call, Extension, Front, Handler, Instead
 from outlive.mcp.introduction import TOOLS_CACHE, Introduction
 from outlive.mcp.json_safe import encodable_members
-from outlive.mcp.masks.secrets import masked_answer
 from outlive.mcp.tools import listing
 from outlive.mcp.tools.call import Around, Calls
 from outlive.mcp.tools.offer import PROCESS
 from outlive.mcp.tools.text import answers as text
+from outlive.parts.masks.secrets import masked_answer
 from outlive.system.waiting import in_turn
 from outlive.verbs import envelope
 from outlive.verbs.spec import BRIEF, FULL

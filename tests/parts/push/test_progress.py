@@ -10,7 +10,7 @@ import pytest
 
 from outlive import limits, verbs
 from outlive.jobs.context import Context
-from outlive.mcp.masks.secrets import Secrets
+from outlive.parts.masks.secrets import Secrets
 from outlive.parts.push import progress
 from support.commands import GATE
 from support.mcp_client import McpSession, Progress, RawMcp

@@ -27,10 +27,10 @@ from outlive.jobs.starting.start_and_wait import StartCall
 from outlive.mcp import threads
 from outlive.mcp.caller import Caller
 from outlive.mcp.job_environment import JobEnvironment, job_directory
-from outlive.mcp.masks.secrets import Secrets
 from outlive.mcp.tools.arguments import Reader, fold
 from outlive.mcp.tools.bounds import clamp, without_limit
 from outlive.mcp.tools.offer import EXEC, PROCESS, RUN, WAIT_ARGUMENTS, accepted, defaults_of, process_verbs, shell_of
+from outlive.parts.masks.secrets import Secrets
 from outlive.store.inbox import UNDER_WAY, Inbox
 from outlive.store.job_dir import JobDir
 from outlive.store.root import Store

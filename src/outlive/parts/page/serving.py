@@ -20,12 +20,12 @@ from outlive.config import Config
 from outlive.launch.fork_server_client import Launcher
 from outlive.mcp.caller import Caller
 from outlive.mcp.job_environment import JobEnvironment
-from outlive.mcp.masks.secrets import NONE, Secrets
 from outlive.mcp.tools.call import Calls, Tools
 from outlive.mcp.tools.offer import TOOLS
 from outlive.parts.http import logging, runner
 from outlive.parts.http.allowed_hosts import AllowedHosts
 from outlive.parts.http.connections import Server
+from outlive.parts.masks.secrets import NONE, Secrets
 from outlive.parts.page.api import Api
 from outlive.parts.page.application import Page
 from outlive.parts.page.sessions import ASK_S, HOSTS, LinkKind, Sessions

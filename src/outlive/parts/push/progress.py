@@ -15,9 +15,9 @@ from outlive.errors import OutliveError
 from outlive.jobs import lookup
 from outlive.jobs.context import Context
 from outlive.mcp.caller import Request
-from outlive.mcp.masks.secrets import Secrets
 from outlive.mcp.tools.bounds import waiting_argument
 from outlive.mcp.tools.call import SPAWNING
+from outlive.parts.masks.secrets import Secrets
 from outlive.render import ends
 from outlive.store.output.merged import Output
 from outlive.verbs.spec import Verb

@@ -17,8 +17,8 @@ from outlive.mcp.caller import Request
 from outlive.mcp.extension import Front, Handler
 from outlive.mcp.introduction import DAY_MS
 from outlive.mcp.json_safe import encodable_members
-from outlive.mcp.masks.secrets import COUNT, masked_answer
 from outlive.mcp.tools.text import sentences
+from outlive.parts.masks.secrets import COUNT, masked_answer
 
 JSON, PLAIN = "application/json", "text/plain"
 STATUS, OUTPUT, EVENTS = "status", "output", "events"

@@ -12,9 +12,9 @@ from outlive.core.env_files import read_env_files
 from outlive.core.ids import is_id
 from outlive.errors import OutliveError
 from outlive.jobs import lookup
-from outlive.mcp.masks import values
-from outlive.mcp.masks.masker import Masker
-from outlive.mcp.masks.values import Value
+from outlive.parts.masks import values
+from outlive.parts.masks.masker import Masker
+from outlive.parts.masks.values import Value
 from outlive.store.output.secret_spans import Find, Span
 from outlive.store.root import Store
 
