@@ -32,7 +32,6 @@ from outlive.mcp.tools import listing
 from outlive.mcp.tools.call import Around, Calls
 from outlive.mcp.tools.offer import PROCESS
 from outlive.mcp.tools.text import answers as text
-from outlive.parts.masks.secrets import masked_answer
 from outlive.system.waiting import in_turn
 from outlive.verbs import envelope
 from outlive.verbs.spec import BRIEF, FULL
@@ -210,7 +209,7 @@ class Results:
         sent: then the text of a full answer has its members too, and a program finds the object in `_meta`.
         `capabilities`: of the client."""
         process = PROCESS in self._calls.tools.offers
-        safe = masked_answer(encodable_members(answer), self._calls.secrets.masker(answer))
+        safe = self._calls.secrets.masked_answer(encodable_members(answer))
         if not process:
             advice.leave_out_kill(safe)
         sized = envelope.sized(safe, detail)

@@ -20,12 +20,12 @@ from outlive.config import Config
 from outlive.launch.fork_server_client import Launcher
 from outlive.mcp.caller import Caller
 from outlive.mcp.job_environment import JobEnvironment
+from outlive.mcp.masking import Masking
 from outlive.mcp.tools.call import Calls, Tools
 from outlive.mcp.tools.offer import TOOLS
 from outlive.parts.http import logging, runner
 from outlive.parts.http.allowed_hosts import AllowedHosts
 from outlive.parts.http.connections import Server
-from outlive.parts.masks.secrets import NONE, Secrets
 from outlive.parts.page.api import Api
 from outlive.parts.page.application import Page
 from outlive.parts.page.sessions import ASK_S, HOSTS, LinkKind, Sessions
@@ -55,7 +55,7 @@ def serve(
     environment = JobEnvironment(os.environ)  # the person's own: no login shell is asked
     tools = Tools(TOOLS, configuration)
     calls = Calls(tools, configuration, environment, root=root, launcher=launcher)
-    calls.secrets = Secrets(NONE, environment.current, lambda: None)  # people see their own
+    calls.secrets = Masking()  # people see their own
     me = Caller(os.environ.get("OUTLIVE_OWNER") or "cli", "ui", "ui", program="ui")  # with all rights, as at a terminal
     job = me._replace(client="ui-job", program="ui-job")  # a link that a job made for itself
     name = f"{secrets.token_hex(8)}.localhost"
