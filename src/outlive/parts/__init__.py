@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from importlib import import_module
-from pkgutil import resolve_name
 from typing import TypeAlias
 
+from outlive.core.place import resolve_name
 from outlive.part import Hold, Inspection, JobDir, Part
 
 NAMES = (
