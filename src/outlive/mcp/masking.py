@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from pkgutil import resolve_name
 from typing import TypeAlias
 
 from outlive import parts
 from outlive.config import Config
+from outlive.core.place import resolve_name
 from outlive.store.output.secret_spans import Find
 from outlive.store.root import Store
 
