@@ -129,7 +129,7 @@ def test_an_error_names_no_argument_that_a_model_is_not_shown(reader: Tools, too
     with pytest.raises(OutliveError) as raised:
         reader.read("process", {"action": "clear"})
     shown = (
-        "`process` action=clear job_id=all deletes all jobs that have ended, of this session and of ended ones of this"
+        "`process` action=clear job_id=all or action=gc older_than=0s deletes all jobs that have ended, of this session"
     )
     assert shown in str(raised.value.hint).replace("⟨", "").replace("⟩", "")
     described = tools["process"]["inputSchema"]["properties"]["older_than"]
