@@ -246,6 +246,25 @@ def test_output_is_read_as_utf_8_without_encodings(cli: Cli, place: Path, work: 
         assert error["message"] == f"unknown option of {verb}: --encoding"
 
 
+def test_values_that_a_caller_masks_stay_masked_without_the_part(cli: Cli, place: Path) -> None:
+    named = {"WORD": "sesame-street-1"}
+    job = cli.ok("run", "--wait", "--env", f"WORD={named['WORD']}", "--mask", "WORD", "echo $WORD")["job_id"]
+    installed = Installed(place)
+    shutil.rmtree(installed.package / "parts" / "masks")
+    env: dict[str, str | None] = {**installed.env}
+    with RawMcp(log=place / "log", command=[*installed.command, "mcp"], env=env) as raw:
+        raw.start()
+        assert raw.call("process", action="log", job_id=job)["output"] == "***************\n"
+        again = raw.call("exec", command="echo $WORD $CI_TOKEN", env=named | {"CI_TOKEN": "shown-4f9a"}, mask=["WORD"])
+        assert again["output"] == "*************** shown-4f9a\n"
+    config = place / "config.toml"
+    config.write_text('[mcp]\nmask = "all"\n', encoding="utf-8")
+    asked = {"OUTLIVE_CONFIG": str(config)}, {"OUTLIVE_MCP_MASK": "named"}
+    for variables, what in zip(asked, ("section", "variable"), strict=True):
+        error = cli.error("list", code="config_error", env={**env, **variables})
+        assert f"the part of outlive that this {what} is for is not installed" in error["message"]
+
+
 DECLARED: dict[str, object] = {f"{PREFIX}clientCapabilities": {"extensions": {TASKS: {}}, "elicitation": {"form": {}}}}
 OF_PUSH: dict[str, dict[str, object]] = {
     "resources/list": {},

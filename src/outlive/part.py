@@ -264,6 +264,9 @@ class Part:
     # Method → the member of its result that is an empty list as long as the client has no job: such a request is answered
     # before the SDK is loaded
     empty_lists: Mapping[str, str] = {}
+    # "module:class" of a Masking (mcp/masking.py), made with (Config, environment, store) of the server: what its clients
+    # are not shown. One part has it
+    masking: str = ""
     # "module:class" of an ASGI application around the one of `outlive serve`, made with (that one, Calls, Tokens,
     # AllowedHosts)
     beside_mcp: str = ""

@@ -28,7 +28,6 @@ from outlive.mcp.caller import DELIVERY, CallerOf, Request, client_of, on_stdio
 from outlive.mcp.extension import Answer, Call, Extension, Front, Handler, Instead
 from outlive.mcp.introduction import TOOLS_CACHE, Introduction
 from outlive.mcp.json_safe import encodable_members
-from outlive.mcp.masks.secrets import masked_answer
 from outlive.mcp.tools import listing
 from outlive.mcp.tools.call import Around, Calls
 from outlive.mcp.tools.offer import PROCESS
@@ -209,7 +208,7 @@ class Results:
         sent: then the text of a full answer has its members too, and a program finds the object in `_meta`.
         `capabilities`: of the client."""
         process = PROCESS in self._calls.tools.offers
-        safe = masked_answer(encodable_members(answer), self._calls.secrets.masker(answer))
+        safe = self._calls.secrets.masked_answer(encodable_members(answer))
         if not process:
             advice.leave_out_kill(safe)
         sized = envelope.sized(safe, detail)

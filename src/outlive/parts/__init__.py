@@ -31,13 +31,14 @@ NAMES = (
     "push",
     "reports",
     "encodings",
+    "masks",
 )  # the order in which they are asked
 # Member of `meta.json` → the part that keeps it there
 KEEPERS = {"report": "reports", "resources": "limits", "approval": "permission", "sandbox": "sandbox"}
 # Members of `meta.json` of a job that starts when the part lets it (jobs/starting/gate.py): it is not started without the part
 HELD = ("approval",)
 # Section of the configuration → the part that has its keys (`settings`)
-SECTIONS = {"sandbox": "sandbox", "audit": "audit", "policy": "permission"}
+SECTIONS = {"sandbox": "sandbox", "audit": "audit", "policy": "permission", "mcp": "masks"}
 # Parts with code for supervisors: limits does something for a job that has such a member (supervisor/added.py), which is not
 # started without; audit notes what a supervisor did (supervisor/events/noting.py)
 IN_SUPERVISOR = ("limits", "audit")
@@ -88,6 +89,11 @@ def for_person(type_: str) -> Callable[..., str] | None:
 def boundary() -> str | None:
     """Return "module:NAME" of what decides what jobs may reach (jobs/starting/boundary.py); None if no part has it."""
     return next((part.boundary for part in every() if part.boundary), None)
+
+
+def masking() -> str | None:
+    """Return "module:class" of what masks secrets in a server (mcp/masking.py); None if no part has it."""
+    return next((part.masking for part in every() if part.masking), None)
 
 
 def keyboard(job: JobDir) -> Hold | None:

@@ -25,10 +25,9 @@ from outlive.jobs.context import Context, Principal
 from outlive.jobs.starting.answer import Asked
 from outlive.jobs.starting.start_and_wait import StartCall
 from outlive.jobs.told import notices
-from outlive.mcp import threads
+from outlive.mcp import masking, threads
 from outlive.mcp.caller import Caller
 from outlive.mcp.job_environment import JobEnvironment, job_directory
-from outlive.mcp.masks.secrets import Secrets
 from outlive.mcp.tools.arguments import Reader, fold
 from outlive.mcp.tools.bounds import clamp, without_limit
 from outlive.mcp.tools.offer import EXEC, PROCESS, RUN, WAIT_ARGUMENTS, accepted, defaults_of, process_verbs, shell_of
@@ -194,7 +193,7 @@ class Calls:
         self._directory = directory
         self._host = host
         self._store: Store | None = None
-        self.secrets = Secrets(config.get("mcp", "mask"), environment.current, lambda: self._store)
+        self.secrets = masking.of_server(config, environment.current, lambda: self._store)
         self._connection = new_id()
         self._inboxes: dict[tuple[str | None, ...], Inbox] = {}  # the least recently used first
         # The jobs whose ends a session was not told when the root was deleted
