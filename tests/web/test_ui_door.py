@@ -23,6 +23,7 @@ from support import http
 from support.cli import Cli, configured
 from support.serve import Served
 from support.ui import Browser, NotLetIn, Sealed, Ui, decoded, exchanged, name_of
+from support.wait import until
 
 ELSEWHERE = "http://evil.example"
 
@@ -441,3 +442,21 @@ def test_a_job_that_says_that_it_is_a_person_gets_no_persons_link(ui: Ui, cli: C
     with Browser(ui, own.strip()) as browser:
         assert browser.call("approve", job_id=job)["ok"]
     cli.ok("wait", job)
+
+
+@pytest.mark.parametrize("way", ["true", "b=$(awk '/^PPid/ {print $2}' /proc/$PPID/status); kill -9 $b $PPID"])
+def test_what_a_job_left_behind_gets_no_persons_link(ui: Ui, cli: Cli, place: Path, work: Path, way: str) -> None:
+    """It has shed its environment and its session, and perhaps its supervisors."""
+    (work / "asks.py").write_text(ASKS)
+    bare = f"env -i PATH=$PATH OUTLIVE_ROOT=$OUTLIVE_ROOT setsid {sys.executable} asks.py > link.new; mv link.new link"
+    left = f"until [ -e go ]; do sleep 0.05; done; {bare}"
+    (work / "leave.sh").write_text(f"setsid sh -c '{left}' </dev/null >/dev/null 2>&1 &\n{way}\n")
+    cli.ok("run", "--wait", "--", "sh", "leave.sh")
+    configured(place, '[policy]\ndefault = "allow"\n[[policy.rule]]\nprefix = ["touch"]\ndecision = "ask"\n')
+    job = cli.ok("run", "--snapshot-after", "0", "touch made")["job_id"]
+    (work / "go").touch()
+    until((work / "link").exists, what="the answer to what the job left behind")
+    with Browser(ui, (work / "link").read_text().strip()) as browser:
+        assert browser.refused("approve", job_id=job)[1]["code"] == "denied"
+    assert cli.ok("status", job)["approval"]["state"] == "pending"
+    cli.ok("deny", job)

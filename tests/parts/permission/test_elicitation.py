@@ -83,6 +83,39 @@ def test_always_asks_no_second_time(session: McpSession, user: User, work: Path)
     assert len(user.seen) == 1
 
 
+@pytest.mark.parametrize("said", ["approve", "approve always"])
+def test_what_the_user_approves_runs_where_the_form_said_that_it_leads(
+    session: McpSession, user: User, work: Path, said: str
+) -> None:
+    for name in ("a", "b"):
+        (work / name).mkdir()
+    (work / "link").symlink_to("a")
+    for leads in ("a", "b"):
+        call = session.begin("exec", command="touch made", workdir=str(work / "link"))
+        until(lambda leads=leads: user.seen[-1:] and f"{work}/{leads}" in user.seen[-1], what="the form")
+        (work / "new").symlink_to("b")
+        (work / "new").rename(work / "link")
+        assert not (work / "b/made").exists(), "an answer about a holds for a alone"
+        user.says = says(said)
+        assert call.result(60)["state"] == "exited"
+        user.says = None
+        assert (work / leads / "made").exists()
+    assert len(user.seen) == 2
+
+
+def test_a_directory_that_is_replaced_while_the_form_is_shown_starts_nothing(
+    session: McpSession, user: User, work: Path
+) -> None:
+    (work / "a").mkdir()
+    call = session.begin("exec", command="touch made", workdir=str(work / "a"))
+    until(lambda: user.seen, what="the form")
+    (work / "a").rename(work / "was")
+    (work / "a").mkdir()
+    user.says = says("approve")
+    assert call.result(60)["reason"] == "denied"
+    assert [*work.rglob("made")] == []
+
+
 def test_a_form_that_is_closed_leaves_the_job_to_a_terminal(
     session: McpSession, user: User, cli: Cli, work: Path
 ) -> None:

@@ -102,7 +102,7 @@ def test_directories_that_are_shut_again_and_again_hold_up_no_end(
     shut, looks = tmp_path / "shut", 0
     shut.mkdir()
 
-    def find(_: object) -> list[tuple[str, str]]:
+    def find(*_: object) -> list[tuple[str, str]]:
         nonlocal looks
         looks += 1
         assert looks < 10, "it goes on for ever"
@@ -187,7 +187,7 @@ def test_a_search_that_failed_keeps_no_other_look_from_being_taken(
         (top / ".vscode").mkdir()
     (app / ".git/config").write_text("[core]\n\tfsmonitor = x\n")
 
-    def failed(_: object) -> list[tuple[str, str]]:
+    def failed(*_: object) -> list[tuple[str, str]]:
         raise search.Unguarded("the path is longer than 4,000 bytes: x")
 
     monkeypatch.setattr(search, "find", failed)

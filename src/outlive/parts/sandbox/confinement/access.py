@@ -226,5 +226,5 @@ def is_writable(sandbox: Sandbox, real: str) -> bool:
     lower = real.lower()  # a directory may ignore case
     names = lower.split("/")
     return not is_in(lower, [path.lower() for path in (*sandbox.hide, *sandbox.protect)]) and not any(
-        name in (".git", *visible_paths.SETTINGS, *visible_paths.SETTING_FILES) for name in names
+        name in (".git", *visible_paths.OBEYED) for name in names
     )

@@ -24,7 +24,7 @@ from outlive.core.quoted import quoted
 from outlive.core.records import Sandbox, State
 from outlive.core.rights import identity_of
 from outlive.parts.sandbox.confinement import gitconfig, search, visible_paths
-from outlive.parts.sandbox.confinement.guard import CHANGES, Guard, changes, stamps
+from outlive.parts.sandbox.confinement.guard import CHANGES, Guard, changes, obeyed_anew
 from outlive.parts.sandbox.confinement.mounts import rename_cache
 from outlive.parts.sandbox.confinement.visible_paths import is_in
 from outlive.system.fds import DIRECTORY, Closing, names_in
@@ -120,8 +120,9 @@ def check(sandbox: Sandbox, before: Before | None, *, renames: bool = True) -> l
                 findings += _Root(root, fd, sandbox, before, renames=renames).new()
         except Exception:  # noqa: BLE001 - nothing that a job leaves there may cost its outcome
             findings.append({"path": root, "kind": "unchecked"})
-    # What is new in a repository of the job does not push out what is new at the top
-    return sorted(findings, key=lambda one: os.path.dirname(one["path"]) not in sandbox.roots)
+    # What is new in a directory of the job does not push out what is new at the top, or in a repository that was there
+    tops = sandbox.roots, {os.path.dirname(git) for git in before.repositories}
+    return sorted(findings, key=lambda one: [os.path.dirname(one["path"]) not in some for some in tops])
 
 
 def _bounded(findings: list[dict[str, str]], most: int) -> list[dict[str, str]]:
@@ -155,10 +156,6 @@ class _Root:
                 findings += self._new(kind, path)
             except Exception:  # noqa: BLE001
                 findings.append({"path": path, "kind": "unchecked"})
-        tops = [self._path, *(path for kind, path in there if kind == "g")]
-        known = self._before.repositories
-        for top in sorted(dict.fromkeys(tops), key=lambda top: os.path.join(top, ".git") not in known):
-            findings += _settings(top, self._before)
         missing = (path for path in self._before.missing if is_in(path, [self._path]) and os.path.lexists(path))
         return [*findings, *map(self._without_hooks, missing)]
 
@@ -166,13 +163,15 @@ class _Root:
         """Return what a search would find of what was there before, and at its top."""
         gits = dict.fromkeys((os.path.join(self._path, ".git"), *self._before.repositories))
         mine = [path for path in gits if is_in(path, [self._path])]
-        return [("g", os.path.dirname(path)) if os.path.basename(path) == ".git" else ("b", path) for path in mine]
+        found = [("g", os.path.dirname(path)) if os.path.basename(path) == ".git" else ("b", path) for path in mine]
+        tops = [os.path.dirname(path) for path in (*gits, *self._before.settings, *self._before.files)]
+        return [*found, *(("s", path) for path in dict.fromkeys(tops) if is_in(path, [self._path]))]
 
     def _searched(self) -> list[tuple[str, str]]:
         """Search it, after opening what a job shut, as its owner can at any time. Errors: OSError."""
         until = time.monotonic() + _OPENING_S
         while True:
-            entries = search.find({self._path: self._fd})
+            entries = search.find({self._path: self._fd}, visible_paths.OBEYED)
             shut = [path for kind, path in entries if kind == "u" and path not in self._before.shut]
             if not self._renames or time.monotonic() > until or not [one for one in shut if self._was_opened(one)]:
                 return entries
@@ -202,6 +201,10 @@ class _Root:
             return [] if path in self._before.shut else [{"path": path, "kind": "unchecked"}]
         if kind == "l":
             return self._link(path)
+        if kind == "s":
+            is_kept = path == self._path or os.path.join(path, ".git") in self._before.repositories
+            anew = obeyed_anew(path, self._before.settings, self._before.files, kept=is_kept)
+            return [{"path": one, "kind": "settings"} for one in anew]
         git = path if kind == "b" else os.path.join(path, ".git")
         try:
             there = os.lstat(git)
@@ -257,7 +260,8 @@ class _Root:
         except OSError:  # it was a file or a link
             return []
         with Closing(fd):
-            return [one for kind, inner in search.find({path: fd}) for one in self._new(kind, inner)]
+            found = search.find({path: fd}, visible_paths.OBEYED)
+            return [one for kind, inner in found for one in self._new(kind, inner)]
 
     def _named_hooks(self, top: str) -> list[dict[str, str]]:
         """Return the directories of hooks that the user's settings name in a new repository."""
@@ -397,13 +401,6 @@ def _moved(folder: int, name: str) -> str:
         _was_allowed(folder)
         os.rename(name, target, src_dir_fd=folder, dst_dir_fd=folder)
     return target
-
-
-def _settings(top: str, before: Before) -> list[dict[str, str]]:
-    there = (os.path.join(top, name) for name in visible_paths.SETTINGS)
-    new = [path for path in there if path not in before.settings and os.path.lexists(path)]
-    changed = [path for path, stamp in stamps(top) if before.files.get(path) != stamp]
-    return [{"path": path, "kind": "settings"} for path in dict.fromkeys([*changed, *new])]
 
 
 def looked_at(folder: int, sandbox: Sandbox, state: State, tell: Callable[..., None], *, renames: bool = True) -> State:

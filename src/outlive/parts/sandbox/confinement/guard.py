@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from outlive.core.records import Sandbox
 from outlive.parts.sandbox.confinement import gitconfig, search, second_names, visible_paths
@@ -22,6 +22,7 @@ from outlive.system.paths import opened, stamp_of
 _MOST_MOUNTS = 400  # each takes a quarter of a millisecond, and bubblewrap takes 9,000 words
 CHANGES = ("config", "config.worktree", "commondir", "hooks")  # of a git directory: what decides what git runs
 _DEEPEST, _MOST_ENTRIES = 3, 1000  # of directories of settings, for what links in them lead to
+_INNERMOST = 50  # directories in each other, in one of settings that a job may write
 _LONGEST = 4000  # bytes of a path that is mounted, of 4,096 (PATH_MAX)
 _WRITE = "or give git=write, which leaves git unprotected while the job runs"
 
@@ -48,15 +49,20 @@ class Guard:
         if sandbox.git != "write":
             self._keep_outside()
         for kind, path in entries:
-            if kind != "l" and not is_in(path, self._kept):
+            if kind not in ("l", "s") and not is_in(path, self._kept):
                 self._keep(kind, path)
         tops = [*self._roots, *(path for kind, path in entries if kind == "g")]
         for top in dict.fromkeys(tops):
             for name in visible_paths.SETTINGS:
                 self._keep_folder(os.path.join(top, name))
         self.files = {path: stamp for top in dict.fromkeys(tops) for path, stamp in stamps(top)}
+        inner = [path for kind, path in entries if kind == "s" and path not in tops and not is_in(path, self._kept)]
+        self.files |= {path: stamp for folder in inner for path, stamp in stamps(folder, kept=False)}
         self.settings = [
-            path for top in tops for name in visible_paths.SETTINGS if os.path.lexists(path := os.path.join(top, name))
+            path
+            for top in (*tops, *inner)
+            for name in visible_paths.SETTINGS
+            if os.path.lexists(path := os.path.join(top, name))
         ]
         mounts = len(self._kept) + len(pinned(self._kept, self._roots))
         if mounts > _MOST_MOUNTS:
@@ -286,7 +292,7 @@ def guarded(sandbox: Sandbox) -> Guard:
         if sandbox.git != "write":
             for root, identity in zip(sandbox.roots, sandbox.root_ids, strict=True):
                 roots[root] = opened(root, identity)
-        guard = Guard(sandbox, search.find(roots))
+        guard = Guard(sandbox, search.find(roots, visible_paths.OBEYED))
         guard.keep_second_names()
         return guard
     finally:
@@ -316,11 +322,21 @@ def changes(git: str) -> list[int]:
     return stamp
 
 
-def stamps(top: str) -> list[tuple[str, list[int]]]:
+def obeyed_anew(top: str, settings: list[str], files: Mapping[str, list[int]], *, kept: bool) -> list[str]:
+    """Return what is new or changed of what tools obey by themselves at the top of a directory; `settings`, `files`: what
+    was there before, as of a guard."""
+    there = (os.path.join(top, name) for name in visible_paths.SETTINGS)
+    new = [path for path in there if path not in settings and os.path.lexists(path)]
+    now = ((path, stamp) for path, stamp in stamps(top, kept=kept) if not is_in(path, new))
+    return [*(path for path, stamp in now if files.get(path) != stamp), *new]
+
+
+def stamps(top: str, *, kept: bool = True) -> list[tuple[str, list[int]]]:
     """Return what is at the top of a directory that tools obey by themselves, and what links in directories of
-    settings lead to, each with what a change of it changes."""
+    settings lead to, each with what a change of it changes. Where a job may write the latter (`kept` False), also what
+    is in them."""
     files: list[tuple[str, list[int]]] = []
-    for name in (*visible_paths.SETTING_FILES, *visible_paths.SETTINGS):
+    for name in visible_paths.OBEYED:
         path = os.path.join(top, name)
         try:
             there = os.lstat(path)
@@ -328,11 +344,26 @@ def stamps(top: str) -> list[tuple[str, list[int]]]:
             continue
         if stat.S_ISLNK(there.st_mode):
             files.append((path, [*paths.stamp(there), *_stamp_behind(path)]))
+        if not kept and os.path.isdir(path):
+            files += _inside(path, _INNERMOST)
         elif stat.S_ISDIR(there.st_mode):
             files += _behind_links(path, _DEEPEST)
         elif name in visible_paths.SETTING_FILES:
             files.append((path, paths.stamp(there)))
     return files
+
+
+def _inside(folder: str, deep: int) -> Iterator[tuple[str, list[int]]]:
+    """Yield the files in a directory that a job may write, and those that links in it lead to."""
+    for entry in entries_of(folder):
+        if entry.is_symlink():
+            yield entry.path, [*paths.stamp(entry.stat(follow_symlinks=False)), *_stamp_behind(entry.path)]
+            if entry.is_dir():
+                yield from _behind_links(entry.path, _DEEPEST, is_behind=True)
+        elif not entry.is_dir():
+            yield entry.path, stamp_of(entry.path)
+        elif deep and entry.name != ".git":  # which is read-only, and your git writes in it
+            yield from _inside(entry.path, deep - 1)
 
 
 def _behind_links(folder: str, deep: int, *, is_behind: bool = False) -> Iterator[tuple[str, list[int]]]:

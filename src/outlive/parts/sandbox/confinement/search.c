@@ -1,12 +1,13 @@
 /* Find every git repository below directories: a thousand directories in a fifth of the time that a
  * script needs. scripts/sandbox_init.py compiles it and init.c into programs.py.
  *
- * argv: this program, the directories. On stdout stands, for each thing found, a letter, its path
- * and a NUL:
+ * argv: this program, names of settings with a `/` behind each, the directories. On stdout stands, for each thing
+ * found, a letter, its path and a NUL:
  *   g PATH   the directory PATH has an entry `.git`, in some case; what is in `.git` itself is not searched
  *   b PATH   the directory PATH has `HEAD`, and `objects` or `commondir`, as a repository without `.git`
  *   u PATH   the directory PATH could not be read, or lies too deep
  *   l PATH   a link whose text has the word outlive in it
+ *   s PATH   the directory PATH has an entry with a name of settings, in some case
  * Status: 0 all was searched, 1 there are too many directories, 2 a path is too long to be named.
  */
 #include "calls.h"
@@ -26,6 +27,7 @@ static char entries[DEEPEST + 1][32768] __attribute__((aligned(8))); /* of each 
 static char path[LONGEST];
 static char output[65536];
 static long written, searched;
+static const char *settings;
 
 static char lower(char one) { return one >= 'A' && one <= 'Z' ? one + 32 : one; }
 
@@ -39,6 +41,19 @@ static int same(const char *one, const char *other) {
 /* `.GIT` is searched: where case counts git does not know it, and what is in it is like any directory. */
 static int is_git(const char *name) {
     return name[0] == '.' && name[1] == 'g' && name[2] == 'i' && name[3] == 't' && !name[4];
+}
+
+static int is_of_settings(const char *name) {
+    for (const char *one = settings; *one;) {
+        const char *at = name;
+        while (*at && *one != '/' && lower(*at) == lower(*one))
+            at++, one++;
+        if (!*at && *one == '/')
+            return 1;
+        while (*one++ != '/')
+            ;
+    }
+    return 0;
 }
 
 static int holds(const char *text, const char *word) {
@@ -98,7 +113,7 @@ static void look_at_link(long folder, const char *name, long length) {
 
 /* Search an open directory, whose path has this length, and close it. */
 static void search(long folder, long length, int depth) {
-    int git = 0, head = 0, objects = 0, all = depth <= DEEPEST;
+    int git = 0, head = 0, objects = 0, named = 0, all = depth <= DEEPEST;
     long size = 0;
     if (++searched > MOST)
         finish(1);
@@ -110,6 +125,7 @@ static void search(long folder, long length, int depth) {
             if (same(name, ".") || same(name, ".."))
                 continue;
             git |= same(name, ".git");
+            named |= is_of_settings(name);
             head |= same(name, "HEAD");
             objects |= same(name, "objects") || same(name, "commondir");
             if (entry->type == DT_LNK || entry->type == DT_UNKNOWN)
@@ -133,11 +149,14 @@ static void search(long folder, long length, int depth) {
         found('g');
     if (head && objects)
         found('b');
+    if (named)
+        found('s');
 }
 
 __attribute__((noreturn, used)) void run(long *stack) {
     char **argv = (char **)(stack + 1);
-    for (long at = 1; at < *stack; at++) {
+    settings = argv[1];
+    for (long at = 2; at < *stack; at++) {
         long length = put(0, argv[at]), folder = call(OPENAT, AT_FDCWD, (long)argv[at], FOLDER, 0, 0, 0);
         if (!length)
             finish(2);

@@ -74,13 +74,14 @@ ENVIRONMENT = tuple(
 )
 
 # Directories at the top of a writable directory or of a repository in it, from which editors and
-# agents run commands by themselves: read-only if they are there. What is new is reported
+# agents run commands by themselves: read-only if they are there. What is new is reported, and elsewhere what changed
 SETTINGS = tuple(
     ".vscode .idea .zed .claude .codex .cursor .gemini .opencode .amp .roo .windsurf .kiro .amazonq .continue .junie .qwen "
     ".factory .devcontainer .husky".split()
 )
 # Files of that kind. A mount on a file is gone when its owner replaces the file, so a change is reported
 SETTING_FILES = tuple(".envrc .mcp.json opencode.json opencode.jsonc crush.json .crush.json .devcontainer.json".split())
+OBEYED = (*SETTING_FILES, *SETTINGS)
 
 
 def filtered(environment: Mapping[str, str], more: Iterable[str]) -> dict[str, str]:

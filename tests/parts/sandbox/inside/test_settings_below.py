@@ -1,0 +1,78 @@
+"""Settings of editors and agents in a directory that is neither writable by name nor a repository: what a job makes or
+changes of them is reported at its end."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from outlive.parts.sandbox.confinement import visible_paths
+from parts.sandbox.inside.test_break_out import USERS, Ground
+from parts.sandbox.inside.test_break_out import ground as ground  # noqa: PLC0414 - a fixture
+
+pytestmark = USERS
+INSIDE = ("run", "--wait", "--sandbox", "workspace-write")
+# What is there before, in `app`
+BEFORE = (
+    "mkdir -p app/.vscode app/.claude/hooks/a/b/c/d conf app/.husky app/node_modules/p/.vscode; echo 1 > app/.vscode/tasks.json; "
+    "echo 1 > app/.mcp.json; echo 1 > app/.claude/hooks/a/b/c/d/run; echo 1 > app/node_modules/p/.vscode/tasks.json; "
+    "echo 1 > conf/x.json; ln -s ../conf app/.cursor; ln -s ../../conf/x.json app/.claude/x.json; ln app/.mcp.json other"
+)
+CHANGES = {
+    "echo 2 > app/.vscode/tasks.json": "app/.vscode/tasks.json",
+    "rm app/.vscode/tasks.json; echo 1 > app/.vscode/tasks.json": "app/.vscode/tasks.json",
+    "echo 2 > app/.vscode/launch.json": "app/.vscode/launch.json",
+    "cp -p app/.vscode/tasks.json new; echo 2 >> new; touch -r app/.vscode/tasks.json new; mv new app/.vscode/tasks.json": "app/.vscode/tasks.json",
+    "echo 2 > app/.mcp.json": "app/.mcp.json",
+    "echo 2 > other": "app/.mcp.json",
+    "echo 2 > app/.claude/hooks/a/b/c/d/run": "app/.claude/hooks/a/b/c/d/run",
+    "echo 2 > conf/x.json": "app/.cursor/x.json",
+    "ln -sf /bin/sh app/.claude/x.json": "app/.claude/x.json",
+    "ln -s /bin/sh app/.husky/pre-commit": "app/.husky/pre-commit",
+    "rm -r app/.husky; ln -s ../conf app/.husky": "app/.husky",
+    "mv app apps": "apps/.vscode",
+    "git init -q app; echo 2 > app/.vscode/tasks.json": "app/.vscode/tasks.json",
+    "git init -q x; mkdir -p x/.git/a/.vscode; git config -f x/.git/config core.fsmonitor x": "x/.git.from-sandbox/a/.vscode",
+}
+
+
+def found_by(ground: Ground, place: Path, command: str) -> list[str]:
+    """The settings that are reported at the end of a job, in `place`: by its first look."""
+    answer = ground.outlive(*INSIDE, "--", "bash", "-c", command, cwd=place)
+    assert answer["ok"] and answer["exit_code"] == 0, answer
+    events = ground.outlive("events", str(answer["job_id"]))["events"]
+    found: list[dict[str, str]] = next((event["found"] for event in events if event["type"] == "workspace_changed"), [])
+    return [one["path"].removeprefix(f"{place}/") for one in found if one["kind"] == "settings"]
+
+
+def test_what_a_job_makes_is_reported_in_every_directory_once(ground: Ground) -> None:
+    place = ground.directory("attacks")
+    folders = [f"app/a{at}" for at in range(len(visible_paths.OBEYED))]
+    places = [f"{folder}/{name}" for folder, name in zip(folders, visible_paths.OBEYED, strict=True)]
+    assert found_by(ground, place, f"mkdir -p {' '.join(places)}") != []
+    ground.shell("rm -r app", place)
+    files = [path for path in places if Path(path).name in visible_paths.SETTING_FILES]
+    made = f"mkdir -p {' '.join(folders)} {' '.join(sorted({*places} - {*files}))}; touch {' '.join(files)}"
+    assert {*found_by(ground, place, f"{made}; mkdir -p app/node_modules/p/.vscode")} == {*places}
+    assert found_by(ground, place, "true") == []
+
+
+@pytest.mark.parametrize("command", CHANGES)
+def test_what_a_job_changes_is_reported(ground: Ground, command: str) -> None:
+    place = ground.directory("attacks")
+    ground.shell(BEFORE, place)
+    assert CHANGES[command] in found_by(ground, place, command)
+
+
+def test_what_is_as_it_was_is_not_reported(ground: Ground) -> None:
+    place = ground.directory("attacks")
+    ground.shell(f"{BEFORE}; git init -q app/.claude/plugin; git -C app/.claude/plugin config x.y z", place)
+    assert found_by(ground, place, "cat app/.mcp.json; echo 2 > app/new; echo 2 > app/node_modules/p/.vscode/x") == []
+
+
+def test_settings_below_push_none_at_the_top_out_of_a_report(ground: Ground) -> None:
+    place = ground.directory("attacks")
+    ground.shell("git init -q zz", place)
+    found = found_by(ground, place, "mkdir -p a{1..60}/.vscode; mkdir .zed zz/.zed; echo > .envrc; echo > zz/.mcp.json")
+    assert {".zed", "zz/.zed", ".envrc", "zz/.mcp.json"} <= {*found} and len(found) == 50
