@@ -9,7 +9,7 @@ from importlib import import_module
 from pkgutil import resolve_name
 from typing import TypeAlias
 
-from outlive.part import Hold, Inspection, JobDir, Part
+from outlive.part import Definition, Hold, Inspection, JobDir, Part, State
 
 NAMES = (
     "terminal",
@@ -27,16 +27,17 @@ NAMES = (
     "push",
     "reports",
     "encodings",
+    "order",
 )  # the order in which they are asked
 # Member of `meta.json` → the part that keeps it there
-KEEPERS = {"report": "reports", "resources": "limits", "approval": "permission"}
+KEEPERS = {"report": "reports", "resources": "limits", "approval": "permission", "ports": "order"}
 # Members of `meta.json` of a job that starts when the part lets it (jobs/starting/gate.py): it is not started without the part
 HELD = ("approval",)
 # Section of the configuration → the part that has its keys (`settings`)
-SECTIONS = {"audit": "audit", "policy": "permission"}
-# Parts with code for supervisors: limits does something for a job that has such a member (supervisor/added.py), which is not
-# started without; audit notes what a supervisor did (supervisor/events/noting.py)
-IN_SUPERVISOR = ("limits", "audit")
+SECTIONS = {"audit": "audit", "policy": "permission", "ports": "order"}
+# Parts with code for supervisors: limits and order do something for a job that has such a member (supervisor/added.py), which
+# is not started without; audit notes what a supervisor did (supervisor/events/noting.py)
+IN_SUPERVISOR = ("limits", "order", "audit")
 
 # The module of a part whose `render` says where the cursor is, in a fork of the supervisor of a job with a terminal
 # (supervisor/input/terminal.py), which guesses without the part
@@ -91,6 +92,11 @@ def keyboard(job: JobDir) -> Hold | None:
 def how_to_answer(inspection: Inspection, *, hidden: bool) -> str | None:
     """Return how to answer what a job with a terminal asks, where a part knows better ways than the heart."""
     return next(filter(None, (part.how_to_answer(inspection, hidden=hidden) for part in every())), None)
+
+
+def ports(definition: Definition, state: State | None = None) -> dict[str, int | None]:
+    """Return the ports that parts gave a job, by their names; None as long as it has not started."""
+    return {name: port for part in every() for name, port in part.ports(definition, state).items()}
 
 
 def missing(kept: Mapping[str, object]) -> list[str]:

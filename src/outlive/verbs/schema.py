@@ -14,7 +14,7 @@ from outlive.errors import CODES
 from outlive.jobs.context import Context
 from outlive.verbs.spec import Verb
 
-CHANGED = "2026-11-29T20:42:37.000Z"  # when this schema last changed; scripts/answer_schema.py sets it
+CHANGED = "2026-11-29T21:26:14.000Z"  # when this schema last changed; scripts/answer_schema.py sets it
 _TYPES = {str: "string", int: "integer", float: "number", bool: "boolean", list: "array", dict: "object"}
 _NULL = type(None)
 # The records name these for the type checker alone
