@@ -1,5 +1,5 @@
 """Write schema/outlive.schema.json from the records of answers; where it has changed, with the time of now in it and in
-verbs/schema.py."""
+parts/schema/document.py."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from outlive.verbs import schema
+from outlive.parts.schema import document as schema
 
 CODE = Path(schema.__file__)
 FILE = Path(__file__).parent.parent / "schema" / "outlive.schema.json"

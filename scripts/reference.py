@@ -25,7 +25,7 @@ from outlive import verbs
 from outlive.answers import FULL_ONLY
 from outlive.cli import help as cli_help
 from outlive.mcp.tools import offer, schemas
-from outlive.verbs import schema as answer_schema
+from outlive.parts.schema import document as answer_schema
 
 PAGES = Path(__file__).resolve().parent.parent / "docs" / "reference"
 COMMAND = "python scripts/reference.py"

@@ -16,9 +16,10 @@ from pathlib import Path
 import pytest
 
 import outlive
-from outlive import config, demo, verbs
+from outlive import config, verbs
 from outlive.cli import parse
 from outlive.config import checks
+from outlive.parts.demo import main as demo
 from outlive.verbs.spec import Arg, GlobalOptions
 from support import pages
 from support.cli import Cli, Jobs, environment

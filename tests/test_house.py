@@ -37,14 +37,14 @@ MAX_SCRIPT_LINES = 500
 MAX_FILES = 16  # of a folder; the verbs and the facts of the kernel are lists, each entry a file
 MAX_BLOCKS = 10  # `if TYPE_CHECKING:`, for what a server would keep before its first call, or TAB would load
 DECLARATION = (SOURCE / "parts", "__init__.py")  # of a part, which imports its code inside each method
-MAX_LATE = 51  # imports inside functions, each with its reason behind it; this number only goes down
+MAX_LATE = 47  # imports inside functions, each with its reason behind it; this number only goes down
 LISTS = {"verbs", "system"}
 # From the ground up. A room imports from itself and from what stands before it; rooms of one line not from each other.
 FLOORS = (
     ("",),  # outlive/__init__.py
     ("limits",), ("errors",), ("core",), ("answers",), ("system",),
     ("config",), ("sandbox",), ("store",), ("render",), ("supervisor",),
-    ("launch",), ("jobs",), ("part",), ("verbs",), ("cli", "mcp"), ("parts",), ("demo", "__main__"),
+    ("launch",), ("jobs",), ("part",), ("verbs",), ("cli", "mcp"), ("parts",), ("__main__",),
 )  # fmt: skip
 FLOOR = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}
 # Guardian and supervisor are long-lived and many, and start within milliseconds: the ground floor only.
@@ -344,7 +344,7 @@ LOADS: dict[str, tuple[list[str], str, Callable[[str], bool]]] = {
     "a verb": (
         [*OUTLIVE[1:], "list"],
         "outlive.verbs.list",
-        under("outlive.verbs.run", "outlive.verbs.gc", "outlive.verbs.schema"),
+        under("outlive.verbs.run", "outlive.verbs.gc"),
     ),
     # Loading the SDK takes a second or more, and whoever starts a server connects at once
     "a server before it listens": (
@@ -354,7 +354,7 @@ LOADS: dict[str, tuple[list[str], str, Callable[[str], bool]]] = {
     ),
     "completion of a verb": (
         [*OUTLIVE[1:], "completion", "bash", "--", ""],
-        "outlive.cli.completion.candidates",
+        "outlive.parts.completion.candidates",
         under(*HEAVY, "outlive.store"),
     ),
     # The view in a chat is for a client that shows it

@@ -156,8 +156,8 @@ OTHER_ROOT = per_face(
 )
 ENDED_JOBS = per_face(
     "`outlive clear all` deletes the jobs of this directory that have ended, `outlive gc --older-than 0s` those of all.",
-    "`process` action=clear job_id=all deletes the jobs of this session that have ended, action=gc older_than=0s those of "
-    "ended sessions too.",
+    "`process` action=clear job_id=all or action=gc older_than=0s deletes all jobs that have ended, of this session and of "
+    "ended ones of this client here.",
 )
 _ROOM = per_face("`outlive gc`", "`process` action=gc")
 _SPACE_IN_ROOT = {

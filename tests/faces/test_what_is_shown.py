@@ -132,6 +132,14 @@ def test_the_last_line_is_one_that_is_still_on_the_screen(face: Face) -> None:
         assert row["last_line"] == line, command
 
 
+def test_of_a_job_that_waits_for_input_a_list_shows_the_prompt(face: Face) -> None:
+    asks = "print('Python 3, a banner'); input('>>> ')"
+    job = face.ok("run", command=["python3", "-c", asks], pty=True, until=["input"], yield_ms=20_000)["job_id"]
+    (row,) = (one for one in face.ok("list", all=True)["jobs"] if one["job_id"] == job)
+    assert (row["waiting_for_input"], row["last_line"]) == (True, ">>>")
+    face.ok("kill", job)
+
+
 def test_of_the_steps_of_a_build_that_goes_on_the_last_ones_are_shown(face: Face) -> None:
     steps = 'for i in $(seq 400); do echo "[$i/1000] Building CXX object src/file$i.o"; done'
 

@@ -8,12 +8,13 @@ from outlive.cli import human
 from outlive.cli.text import Style
 from outlive.mcp.tools.text import answers
 from support.cli import Cli
+from support.jobs import settled
 
 
 @pytest.mark.parametrize("dry", [(), ("--dry-run",)])
 def test_an_age_is_said_only_of_jobs_that_went_for_their_age(cli: Cli, dry: tuple[str, ...]) -> None:
     for _ in range(2):
-        cli.ok("run", "--wait", "true")
+        settled(cli)
     for bound, age in ((("--max-jobs", "1"), ""), (("--older-than", "0s"), " older than 0s")):
         found = cli.ok("gc", *bound, *dry)
         count = sum(job["action"] != "skipped" for job in found["jobs"])

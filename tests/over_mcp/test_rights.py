@@ -288,3 +288,58 @@ def test_a_server_with_process_alone_runs_nothing(mcp_connect: Connect, cli: Cli
         assert "--tools process" in error["hint"], asked
     assert session.ok("process", action="log", job_id=ended)["output"] == "seen\n"
     assert not (work / "made").exists()
+
+
+def test_a_token_with_a_sandbox_types_into_no_job_that_may_do_more(served: Served, work: Path, jobs: Jobs) -> None:
+    pipe = served.tool("exec", command="exec cat", stdin="open", workdir=str(work), background=True)["job_id"]
+    screen = served.tool("exec", command="exec cat", pty=True, workdir=str(work), background=True)["job_id"]
+    call = limited(served, "--sandbox", "read-only", "--workdir", str(work))
+    write = {"action": "write", "data": "x\n"}
+    keyboard = {"job_id": screen, "tab": "one", "take": True, "force": True, "size": [80, 24]}
+    found = [
+        call("process", **write, job_id=pipe),
+        call("process", action="paste", job_id=screen, text="x"),
+        call("process", action="resize", job_id=screen, cols=90, rows=20),
+        # the tools of a view, which any client can call
+        called(served, "job_control", {"method": "process", "given": {**write, "job_id": pipe}}),
+        called(served, "job_control", {"method": "process", "given": {**write, "job_id": screen}}),
+        called(served, "job_control", {"method": "keyboard", "given": keyboard}),
+        # in the name of a session of the token that the jobs are of
+        called(served, "process", {**write, "job_id": pipe}, sessionId="token:tests"),
+        called(served, "process", {**write, "job_id": screen}, threadId="token:tests"),
+    ]
+    assert [one["error"]["code"] for one in found] == ["denied"] * len(found)
+    for job in (pipe, screen):
+        assert served.tool("process", action="log", job_id=job)["output"] == ""
+        served.tool("process", action="kill", job_id=job)
+    jobs.end()
+
+
+def called(served: Served, tool: str, arguments: dict[str, Any], **meta: str) -> dict[str, Any]:
+    """The answer to a call of the token `limited` with such metadata."""
+    params = {"name": tool, "arguments": arguments, "_meta": meta}
+    found: dict[str, Any] = served.rpc("tools/call", params, token=served.tokens["limited"]).json
+    content: dict[str, Any] = found["result"]["structuredContent"]
+    return content
+
+
+def test_a_session_is_no_other_tokens_whatever_it_is_called(served: Served, work: Path, jobs: Jobs) -> None:
+    job = served.tool("exec", command="exec sleep 300", title="build", workdir=str(work), background=True)["job_id"]
+    limited(served)
+    for meta in ({}, {"sessionId": "token:tests"}, {"threadId": "token:tests"}):
+        found = called(served, "process", {"action": "status", "job_id": "build"}, **meta)
+        assert found["error"]["details"]["candidates"] == [job], meta
+        assert "belongs to tests" in called(served, "process", {"action": "status", "job_id": job}, **meta)["hint"]
+    served.tool("process", action="kill", job_id=job)
+    jobs.end()
+
+
+def test_a_token_that_is_made_anew_with_a_sandbox_types_into_no_job_of_the_former_one(
+    served: Served, cli: Cli, work: Path, jobs: Jobs
+) -> None:
+    job = limited(served)("exec", command="exec cat", stdin="open", workdir=str(work), background=True)["job_id"]
+    cli.ok("token", "revoke", "limited")
+    call = limited(served, "--sandbox", "read-only", "--workdir", str(work))
+    assert call("process", action="write", job_id=job, data="x\n")["error"]["code"] == "denied"
+    served.tool("process", action="kill", job_id=job)
+    jobs.end()

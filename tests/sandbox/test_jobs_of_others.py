@@ -72,3 +72,36 @@ def test_nothing_is_written_into_a_job_that_sees_another_directory(
     assert f"the job may read {one}/keys" in str(late.error("process", code="denied", **write).result)
     owner.ok("process", action="kill", job_id=job)
     jobs.end()
+
+
+@ONE_ERA
+def test_what_a_job_was_given_of_a_file_that_a_caller_does_not_see_is_not_given_to_the_caller(
+    cli: Cli,
+    jobs: Jobs,
+    projects: tuple[Path, Path],
+    mcp_connect: Callable[..., McpSession],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("OUTLIVE_CONFIG", str(cli.root.parent / "outlive.toml"))
+    configured(cli, "workspace-write")
+    one, other = projects
+    hidden, shown = other / "keys", one / "keys"
+    for path in (hidden, shown):
+        path.write_text("GIVEN=SECRET-OF-B\n")
+    (one / "link").symlink_to(hidden)
+    caller = mcp_connect(cwd=one)
+    env = {"BASH_ENV": "$(env | rev >&2; rev >&2)"}
+    for given in (("--env-file", str(hidden)), ("--stdin", f"@{hidden}")):
+        job = cli.ok("run", "--wait", *given, "--shell-wrapper", "bash -c", "true", cwd=one)["job_id"]
+        restart = caller.error("process", code="denied", action="restart", job_id=job, env=env)
+        assert f"what is in {hidden}" in restart["error"]["message"]
+        caller.error("process", code="denied", action="notify_set", job_id=job, notify_command="env | rev > found")
+        assert cli.ok("restart", "--wait", job, cwd=one)["exit_code"] == 0, "a person may name the file"
+        made = cli.ok("create", *given, "cat", cwd=one)["job_id"]
+        caller.error("process", code="denied", action="start", job_id=made)
+    typed = cli.ok("run", "--env-file", str(hidden), "--pty", "--snapshot-after", "0", "--", "bash", cwd=one)["job_id"]
+    caller.error("process", code="denied", action="write", job_id=typed, data="env | rev\n")
+    cli.ok("kill", typed)
+    job = cli.ok("run", "--wait", "--env-file", str(shown), "true", cwd=one)["job_id"]
+    assert caller.ok("process", action="restart", job_id=job)["exit_code"] == 0
+    jobs.end()

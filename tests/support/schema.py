@@ -15,7 +15,7 @@ from typing import Any
 
 from jsonschema import Draft202012Validator, FormatChecker
 
-from outlive.verbs.schema import document
+from outlive.parts.schema.document import document
 
 DIRECTORY = Path(__file__).parents[2] / "schema"
 OWN = DIRECTORY / "outlive.schema.json"

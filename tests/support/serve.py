@@ -144,7 +144,12 @@ class Served(Server):
             **({"mcp-name": named} if named else {}),
             **{name.replace("_", "-"): value for name, value in headers.items()},
         }
-        body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": {**params, "_meta": meta}}
+        body = {
+            "jsonrpc": "2.0",
+            "id": 1,
+            "method": method,
+            "params": {**params, "_meta": {**meta, **params.get("_meta", {})}},
+        }
         return self.ask("POST", token=token, body=body, headers=sent)
 
     def tool(self, name: str, /, *, token: str | None = "", **arguments: Any) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from outlive.cli import human
 from outlive.cli.text import Style
 from outlive.core.units import seconds_of
 from outlive.mcp.tools.text import answers as text
-from outlive.verbs.schema import document
+from outlive.parts.schema.document import document
 
 ID, AT, LATER = "01M8K68G5C4F4NK8WD4JA1JHSB", "2026-01-02T03:04:05.678Z", "2026-01-02T03:05:05.678Z"
 STYLE = Style(now=seconds_of(LATER))

@@ -128,7 +128,9 @@ def test_an_error_names_no_argument_that_a_model_is_not_shown(reader: Tools, too
     """How all that have ended are deleted, an error says where an id is missing."""
     with pytest.raises(OutliveError) as raised:
         reader.read("process", {"action": "clear"})
-    shown = "`process` action=clear job_id=all deletes the jobs of this session that have ended, action=gc older_than=0s those"
+    shown = (
+        "`process` action=clear job_id=all or action=gc older_than=0s deletes all jobs that have ended, of this session"
+    )
     assert shown in str(raised.value.hint).replace("⟨", "").replace("⟩", "")
     described = tools["process"]["inputSchema"]["properties"]["older_than"]
     assert described == {"type": "string", "description": "gc: ended longer ago (default 30d; 0s: all)"}

@@ -14,7 +14,6 @@ from outlive.answers.job import Job, Status
 from outlive.answers.listing import Listed
 from outlive.cli import help as help_
 from outlive.cli import human, parse
-from outlive.cli.completion import candidates
 from outlive.cli.text import Style
 from outlive.core.members import object_of, texts_of
 from outlive.core.records import READ
@@ -22,8 +21,9 @@ from outlive.mcp.tools import schemas
 from outlive.mcp.tools.call import Tools
 from outlive.mcp.tools.offer import process_verbs
 from outlive.mcp.tools.text import answers as text
+from outlive.parts.completion import candidates
+from outlive.parts.schema.document import document
 from outlive.verbs import brief, envelope
-from outlive.verbs.schema import document
 from outlive.verbs.spec import BOOL, INT, JOB, Arg, GlobalOptions, Verb
 
 ID, AT = "01M8K68G5C4F4NK8WD4JA1JHSB", "2026-01-02T03:04:05.678Z"

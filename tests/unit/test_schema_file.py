@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from outlive.verbs.schema import document
+from outlive.parts.schema.document import document
 from support import schema
 
 COMMITTED = Path(__file__).parent.parent.parent / "schema" / "outlive.schema.json"

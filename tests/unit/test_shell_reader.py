@@ -44,6 +44,14 @@ def test_a_string_that_is_unsure_is_read_all_the_same() -> None:
     assert all(reader.read(text).unsure for text, _ in rows)
 
 
+def test_a_backslash_in_double_quotes_is_itself_before_most_characters() -> None:
+    text = r'''a "b\nc" "d\"e" "f\$g" "h\\i" "j\!" 'k\n' l\ m "n\
+o" "p
+q"'''
+    words = ["a", "b\\nc", 'd"e', "f$g", "h\\i", "j\\!", "k\\n", "l m", "no", "p\nq"]
+    assert reader.commands(text)[0].words == words
+
+
 def test_a_loop_has_the_commands_whose_output_it_runs_over() -> None:
     (loop,) = reader.commands("for x in $(ls | sort); do echo $x; done")
     assert [one.name for one in loop.substituted] == ["ls", "sort"]

@@ -432,6 +432,19 @@ def test_a_tab_takes_the_keyboard_from_another_only_on_purpose(browser: Browser,
     until(lambda: cli.ok("screen", job)["cols"] == 120, what="the size before the first of them")
 
 
+def test_the_user_types_into_every_job_whatever_the_sandbox_of_the_configuration(
+    cli: Cli, root: Path, tmp_path: Path
+) -> None:
+    settings = tmp_path / "outlive.toml"
+    settings.write_text('[sandbox]\nmode = "read-only"\n')
+    job = cli.ok("run", "--pty", "--snapshot-after", "0", "--", "cat")["job_id"]
+    env = {"OUTLIVE_ROOT": str(root), "HOME": str(tmp_path), "OUTLIVE_CONFIG": str(settings)}
+    with Ui(tmp_path / "ui.log", env=env) as ui, Browser(ui) as browser:
+        assert browser.call("keyboard", job_id=job, tab="one", take=True, size=[80, 24])["mine"]
+        assert browser.call("type", job_id=job, tab="one", data="x")["bytes_written"] == 1
+    cli.ok("kill", job)
+
+
 def test_a_tab_that_takes_the_keyboard_twice_at_once_holds_it_once(
     cli: Cli, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -104,6 +104,20 @@ def test_the_page_has_the_rights_of_the_token(served: Served, work: Path) -> Non
             assert (status, error["code"]) == (403, "denied"), action
 
 
+def test_the_page_of_a_token_with_a_sandbox_types_into_no_job_that_may_do_more(served: Served, work: Path) -> None:
+    served.token("boxed", "--sandbox", "read-only", "--workdir", str(work), "--scope", "*")
+    typed: dict[str, Any] = {"workdir": str(work), "background": True}
+    pipe = served.tool("exec", command="exec cat", stdin="open", **typed)["job_id"]
+    screen = served.tool("exec", command="exec cat", pty=True, **typed)["job_id"]
+    with Visitor(served.base, served.tokens["boxed"]) as visitor:
+        for job in (pipe, screen):
+            assert visitor.refused("process", action="write", job_id=job, data="x\n")[1]["code"] == "denied"
+        keyboard = {"tab": "one", "take": True, "force": True, "size": [80, 24]}
+        assert visitor.refused("keyboard", job_id=screen, **keyboard)[1]["code"] == "denied"
+        assert [visitor.run("log", job_id=job)["output"] for job in (pipe, screen)] == ["", ""]
+        assert visitor.run("kill", job_id=pipe)["state"] == "killed"
+
+
 def test_jobs_of_other_scopes_do_not_exist(served: Served, work: Path) -> None:
     served.token("other")
     job = job_of(served, served.tokens["tests"], "echo hello", work)

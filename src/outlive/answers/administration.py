@@ -1,4 +1,4 @@
-"""The answers of token, host, doctor, schema and ui."""
+"""The answers of help, token, host, doctor and ui."""
 
 from __future__ import annotations
 
@@ -61,12 +61,6 @@ _CHECKS = "What was checked."
 class Examined(Answer):  # of doctor
     healthy: bool = field("Did no check fail? Warnings do not count.")
     checks: list[OwnFinding] = field(_CHECKS)
-
-
-class SchemaDocument(Answer):  # of schema
-    schema_format: str = field("Which JSON Schema.", const="json-schema-2020-12")
-    schema: dict[str, object] = field("The JSON Schema of every answer.")
-    generated_at: str = field("When the schema last changed.", format=TIME)
 
 
 class Ui(Answer):  # of ui

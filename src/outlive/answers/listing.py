@@ -39,7 +39,7 @@ class Listed(Part):  # without a docstring, which would be the description of ea
     updated_at: str | None = field("When its state was last written.", format=TIME)
     waiting_for_input: bool = known.WAITING
     last_line: str | None = field(
-        f"The line that says why it failed, else the last that it put out, at most {limits.LAST_LINE_CHARS} characters."
+        f"The line that says why it failed, of a job that waits for input its prompt, else the last that it put out, at most {limits.LAST_LINE_CHARS} characters."
     )
     message: str | None = optional("One sentence about an end that was not a good one, where there is more to say.")
     descendants: int | None = optional("Of a job that ended: its processes that live, if any do. It counts as running.")

@@ -1,6 +1,6 @@
 """The names of answers/shapes.py for annotations, without its import, which would take 1 ms of each call.
 
-To the type checker they are its names. The JSON Schema resolves them there too (verbs/schema.py); a call reads no annotation.
+To the type checker they are its names. The JSON Schema resolves them there too (parts/schema/document.py); a call reads no annotation.
 """
 
 from typing import TYPE_CHECKING

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from pkgutil import resolve_name
-
 from outlive import parts
 from outlive.answers import Part, part
+from outlive.core.place import resolve_name
 
 
 def _made(name: str, doc: str, records: dict[str, type[Part]]) -> type[Part]:

@@ -50,8 +50,6 @@ def answer(answer: dict[str, object], style: Style, *, verbose: bool = False) ->
         return _checks(answer, style)
     if answer["type"] in ("install", "uninstall"):
         return _client(answer)
-    if answer["type"] == "schema":
-        return json.dumps(answer.get("schema"), indent=2, ensure_ascii=False) + "\n"
     texts = [] if answer["type"] in _TEXT_ONLY else [_head(answer, style, verbose=verbose)]
     texts += _texts(answer)
     texts.append(hint(answer))

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from pkgutil import resolve_name
 from typing import Any
 
 from outlive.answers import Answer
+from outlive.core.place import resolve_name
 from outlive.jobs.context import Context
 from outlive.verbs import envelope
 from outlive.verbs.spec import Verb

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from functools import cache, partial
-from pkgutil import resolve_name
 from typing import Any
 
 from outlive import limits, parts
 from outlive.config import DURATION, DURATION_OR_0, KEYS, PATH, PATHS, STRINGS, Config, Setting
 from outlive.core.nearest import meant
+from outlive.core.place import resolve_name
 from outlive.core.records import LOCAL
 from outlive.core.units import byte_count, duration_ms
 from outlive.errors import OutliveError, misconfigured

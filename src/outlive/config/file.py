@@ -8,13 +8,13 @@ import shlex
 import stat
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
-from pkgutil import resolve_name
 from typing import cast
 
 from outlive import limits, parts
 from outlive.config import PATHS, STRINGS, TABLES, Config
 from outlive.config.checks import check_whole, checked, known, unknown
 from outlive.core.nearest import nearest
+from outlive.core.place import resolve_name
 from outlive.errors import OutliveError, misconfigured
 
 

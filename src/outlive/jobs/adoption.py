@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 
 from outlive.jobs.context import Context, Principal
+from outlive.jobs.diagnosis import deleted
 from outlive.jobs.processes import survivors
 from outlive.jobs.starting import gate
 from outlive.launch import engines
@@ -74,8 +75,6 @@ def require_in_place(job: JobDir) -> None:
     the lock may be gone before the directory is."""
     for _ in range(_DELETED_TRIES):
         if not job.is_in_place():
-            from outlive.jobs.diagnosis import deleted  # late: 0.7 ms of a `status`, and few jobs are removed meanwhile
-
             raise deleted.meanwhile(job)
         if job.has(LOCK):  # which is there before a job is seen, and goes only with its directory
             return

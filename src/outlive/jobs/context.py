@@ -50,6 +50,7 @@ class Principal(Record, kw_only=False):
     # The most that this caller's jobs may do: {"mode", "network"} of a sandbox, both may be missing
     ceiling: dict[str, str] | None = None
     token: str | None = None  # the name of the caller's token, over HTTP
+    at_terminal: bool = False  # a person at the page of `outlive ui`, who types into every job, as at a terminal
 
     @cached_property
     def shell(self) -> tuple[str, ...]:

@@ -193,9 +193,9 @@ def _not_entered(path: str) -> str:
 
 
 def require_input(ctx: Context, definition: Definition) -> None:
-    """Check that a caller over MCP writes into no job that may do more than its own jobs may, unless
-    it is its own: that one was granted. Errors: denied, sandbox_unavailable."""
-    if ctx.face == "mcp" and not ownership.is_own(ctx, definition) and boundary.applies(ctx.caller):
+    """Check that a caller over MCP writes into no job that may do more than the caller's new jobs may, whosever it is: whose
+    a job is, its client says, and a token of the same name may have had more rights. Errors: denied, sandbox_unavailable."""
+    if ctx.face == "mcp" and not ctx.caller.at_terminal and boundary.applies(ctx.caller):
         boundary.require(ctx.caller, definition, "write into")
 
 

@@ -21,6 +21,7 @@ from outlive.core.units import seconds_or
 from outlive.jobs.context import Context
 from outlive.jobs.diagnosis import other_machine, use
 from outlive.jobs.diagnosis.use import Figures
+from outlive.jobs.pipelines import stages
 from outlive.jobs.processes import descendants, stopped_supervisor
 from outlive.jobs.starting import gate
 from outlive.part import Look, Said
@@ -198,8 +199,6 @@ def stages_of(inspection: Inspection, job: JobDir) -> list[int] | None:
     definition = inspection.definition
     if definition.shell is None or "|" not in definition.command[0]:
         return None
-    from outlive.jobs.pipelines import stages  # late: 0.4 ms of each `status`, and most commands are no pipelines
-
     return stages.codes(inspection, job)
 
 

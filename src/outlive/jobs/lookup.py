@@ -21,6 +21,7 @@ from outlive.core.records import Definition, State
 from outlive.errors import OutliveError, argument, from_os, invalid
 from outlive.jobs import ownership
 from outlive.jobs.context import Context, Principal, Titled
+from outlive.jobs.diagnosis import deleted
 from outlive.store import atomic_file
 from outlive.store.job_dir import META, STATE, JobDir
 from outlive.store.root import Store, not_found
@@ -69,8 +70,6 @@ def open_by_id(ctx: Context, text: str) -> JobDir:
     except OutliveError as error:
         if error.code != "job_not_found":
             raise
-        from outlive.jobs.diagnosis import deleted  # late: 0.7 ms of a `status`, for a mistake alone
-
         raise deleted.explained(ctx.caller, text, error) from error
     _note_owner(ctx, job_id)
     return job

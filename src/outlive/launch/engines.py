@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from pkgutil import resolve_name
 from typing import TYPE_CHECKING, NamedTuple
 
 from outlive import parts
 from outlive.config import Config
 from outlive.core.hosts import HostSettings
 from outlive.core.nearest import nearest
+from outlive.core.place import resolve_name
 from outlive.core.records import LOCAL, Definition
 from outlive.errors import argument, invalid
 from outlive.store.inspection import handed_over

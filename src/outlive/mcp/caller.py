@@ -39,7 +39,8 @@ class Caller(NamedTuple):
     positions. `scope` is recorded with its jobs; for a `walled` caller the jobs of other scopes do
     not exist. Notices go to the connection, or to the `session` if the client names one; what is
     left of it goes to the next connection of the same `program`. `rights` are those of its token. A
-    `person` acts in a window of the client: no read position moves, and no notice is told.
+    `person` acts in a window of the client: no read position moves, and no notice is told. One `at_terminal` is the user
+    of this machine, who types into every job.
     """
 
     owner: str
@@ -51,6 +52,7 @@ class Caller(NamedTuple):
     rights: Rights = Rights()
     person: bool = False
     thread: str | None = None  # of Codex
+    at_terminal: bool = False
 
     def named(self, env: dict[str, str]) -> dict[str, str]:
         """Return the environment of a job of this caller."""

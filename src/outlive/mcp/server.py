@@ -9,7 +9,6 @@ import sys
 import traceback
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
-from pkgutil import resolve_name
 
 from anyio.abc import TaskGroup
 from mcp import MCPError, types
@@ -21,6 +20,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from outlive import parts
 from outlive.answers import advice
 from outlive.config import Config
+from outlive.core.place import resolve_name
 from outlive.errors import OutliveError
 from outlive.mcp import private_parts, shown, threads
 from outlive.mcp.background import BackgroundTasks

@@ -6,12 +6,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from importlib import import_module
-from pkgutil import resolve_name
 from typing import TypeAlias
 
+from outlive.core.place import resolve_name
 from outlive.part import Definition, Hold, Inspection, JobDir, Part, State
 
 NAMES = (
+    "completion",
+    "schema",
+    "demo",
     "terminal",
     "hosts",
     "http",

@@ -194,10 +194,15 @@ def require_visible(sandbox: Sandbox, path: str, field: str) -> None:
 
 def require_readable(sandbox: Sandbox, real: str, field: str) -> None:
     """Errors: denied for a file, named without links, that a job in the sandbox does not see."""
-    if not is_in(real, visible_paths.visible(sandbox)) or is_in(real, sandbox.hide):
+    if not is_readable(sandbox, real):
         hint = "It lies behind a link, which a job may have made. If you mean it, name the file itself."
         message = f"a job in the sandbox does not see {real}; nothing was run"
         raise OutliveError("denied", message, hint=hint, details={"field": field})
+
+
+def is_readable(sandbox: Sandbox, real: str) -> bool:
+    """Return whether a job in this sandbox sees `real`, a path without links."""
+    return is_in(real, visible_paths.visible(sandbox)) and not is_in(real, sandbox.hide)
 
 
 def require_writable(sandbox: Sandbox, path: str, field: str) -> None:

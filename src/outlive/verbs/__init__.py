@@ -6,11 +6,11 @@ apart from its function (`declarations`)."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from pkgutil import resolve_name
 from typing import NamedTuple
 
 from outlive import parts
 from outlive.answers import FIRST, LAST, Answer, Field
+from outlive.core.place import resolve_name
 from outlive.verbs.spec import Verb
 
 # Name as typed → the module of its declaration, which has the same name in capitals. The order is that of `--help`, of
@@ -39,9 +39,6 @@ VERBS = {
     "help": "declarations.administration",
     "notices": "notices",
     "mcp": "programs",
-    "completion": "programs",
-    "schema": "schema",
-    "demo": "programs",
 }
 ALIASES = {"exec": "run", "spawn": "run"}
 HEAD = ("schema_version", "ok", "type")  # the first members of every answer

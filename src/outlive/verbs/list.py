@@ -390,8 +390,10 @@ def entry_of(ctx: Context, inspection: Inspection, job: JobDir) -> Listed:
     definition, state = inspection.definition, inspection.state
     try:
         with Output(job) as output:
-            last = shown_output.telling_line(ctx.caller, inspection, output)
-            waits = job_answer.waiting(inspection, output).waiting_for_input
+            asks = job_answer.waiting(inspection, output)
+            waits = asks.waiting_for_input
+            asked = (asks.prompt or "")[: limits.LAST_LINE_CHARS]
+            last = asked or shown_output.telling_line(ctx.caller, inspection, output)
             used = job_answer.usage(inspection, job, output) if ctx.detail == FULL else None
     except OSError:
         last, waits, used = None, False, None

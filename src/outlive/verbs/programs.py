@@ -1,6 +1,6 @@
 """Verbs that take over the process: `program` and `follow` name what does it."""
 
-from outlive.verbs.spec import ANSWERS, BOOL, STR, STRS, TOOLS, Arg, Verb
+from outlive.verbs.spec import ANSWERS, BOOL, TOOLS, Arg, Verb
 
 MCP = Verb(
     "mcp",
@@ -27,37 +27,4 @@ MCP = Verb(
         ),
     ),
     detail="Jobs outlive the server: they go on when the client closes it.",
-)
-COMPLETION = Verb(
-    "completion",
-    "Print a script that completes command lines of outlive in your shell.",
-    group="Set up",
-    program="outlive.cli.completion.main:main",
-    args=(
-        Arg(
-            "shell",
-            STR,
-            "The shell; with --install by default that of $SHELL.",
-            cli="SHELL",
-            mcp="",
-            choices=("bash", "zsh", "fish"),
-        ),
-        Arg("install", BOOL, "Write it where the shell looks for it.", default=False, mcp=""),
-        # The script asks with the words that were typed behind `outlive`, the last of which is completed
-        Arg("words", STRS, "The words of a command line.", default=(), cli="WORD", mcp="", hidden=True),
-    ),
-    detail="It completes verbs, options, and the titles and ids of your jobs; everywhere else the shell completes files. "
-    "bash: put `source <(outlive completion bash)` into ~/.bashrc. zsh: put `source <(outlive completion zsh)` into "
-    "~/.zshrc, behind compinit. fish: `outlive completion fish >~/.config/fish/completions/outlive.fish`. --install "
-    "writes the file instead, and names it.",
-)
-DEMO = Verb(
-    "demo",
-    "Show in a few seconds that a job outlives its server.",
-    group="Set up",
-    program="outlive.demo:main",
-    detail="The demo starts an MCP server and a client, runs a command in the background, kills the server with SIGKILL, "
-    "looks at the job from the command line, reads on through a second server, and proves that no line is missing.\n\n"
-    "It works in a temporary directory, which it deletes at the end; your jobs and your configuration are not touched. "
-    "Exit status: 0 the proof holds, 1 it does not (the demo says why), 130 interrupted.",
 )

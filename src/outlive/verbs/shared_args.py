@@ -2,9 +2,9 @@
 how long a call waits."""
 
 from collections.abc import Iterable, Iterator
-from pkgutil import resolve_name
 
 from outlive import limits, parts
+from outlive.core.place import resolve_name
 from outlive.core.records import GIT, MATCH_TYPES, NETWORKS, REGEX, SANDBOXES
 from outlive.verbs.spec import BOOL, BYTES, ENV, INT, ITEMS, MS, PATH, SECONDS, SHOW, STR, STRS, WORDS, Arg
 

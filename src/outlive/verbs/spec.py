@@ -5,12 +5,12 @@ The parser of the command line, the tool schemas of MCP, the docs and `schema/` 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from pkgutil import resolve_name
 from typing import Any
 
 from outlive import limits
 from outlive.answers import Answer
 from outlive.core.members import parse_json
+from outlive.core.place import resolve_name
 from outlive.core.record import Record
 from outlive.core.records import SHOWS
 from outlive.errors import ENDED_JOBS, argument, invalid

@@ -163,7 +163,8 @@ def compared(before: str, now: str, **how: Any) -> LogLines:
 
 
 NOISE = "".join(f"step {n} is done\n" for n in range(40))
-BOTH = "In the last 0 MiB of each output and the lines before them that report a failure: "
+BOTH = "Compared are the last 0 MiB of each output, and of what is before them the lines that report a failure."
+NONE = "No kind of line is new. "
 
 
 @pytest.fixture
@@ -176,9 +177,9 @@ def test_a_failure_before_what_is_compared_line_by_line_is_compared_too() -> Non
     traceback = 'Traceback (most recent call last):\n  File "a.py", line 3, in f\nValueError: no lock\n'
     found = compared(NOISE, f"begun\n{traceback}{NOISE}")
     assert found.shown.output == "2:Traceback (most recent call last):\n4:ValueError: no lock\n"
-    assert (found.first_line, found.last_line, found.hint) == (2, 4, f"{BOTH}the kinds of lines shown are new.")
+    assert (found.first_line, found.last_line, found.hint) == (2, 4, BOTH)
     found = compared(f"{traceback}{NOISE}", f"begun\n{NOISE}{traceback}{NOISE}")
-    assert (found.shown.output, found.hint) == ("", f"{BOTH}no kind of line is new.")
+    assert (found.shown.output, found.hint) == ("", NONE + BOTH)
     assert compared(f"{NOISE}{traceback}", f"{traceback}{NOISE}").shown.output == "", "wherever it stands"
     gone = compared(f"{traceback}{NOISE}", NOISE).shown.output
     assert gone.endswith("printed:]\n1:Traceback (most recent call last):\n3:ValueError: no lock\n")
@@ -195,15 +196,15 @@ def test_failures_before_the_end_are_folded_with_those_in_it_and_common_words_ar
 
 @pytest.mark.usefixtures("short_end")
 def test_what_was_not_compared_is_not_said_to_be_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert compared(NOISE, NOISE).hint == f"{BOTH}no kind of line is new."
+    assert compared(NOISE, NOISE).hint == NONE + BOTH
     assert compared("same\n", NOISE[:99] + "same\n").hint is None, "all of it was compared, and is new"
     assert compared("same\n", "same\n").hint == "It printed no kind of line that the other run did not print."
     monkeypatch.setattr(middle, "MOST_S", 0.0)
     monkeypatch.setattr(middle, "_CHUNK_BYTES", 100)
     hint = compared(NOISE, NOISE).hint
-    assert hint is not None and re.search(r"failure \(but of [\d,.]+ \w+, which were not searched\): no kind", hint)
+    assert hint is not None and re.search(r"failure \([\d,.]+ \w+ of that were not searched\)\.$", hint)
     monkeypatch.setattr(changes, "compiled", lambda added: None)
-    assert compared(NOISE, NOISE).hint == "In the last 0 MiB of each output: no kind of line is new."
+    assert compared(NOISE, NOISE).hint == f"{NONE}Compared are the last 0 MiB of each output."
 
 
 @pytest.mark.parametrize(

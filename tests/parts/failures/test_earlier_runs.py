@@ -284,13 +284,13 @@ def test_of_a_very_long_output_the_failures_before_what_is_compared_are_compared
         job = cli.ok("run", "--wait", "--max-bytes", "1", "cat out; exit 1")["job_id"]
         return cli.ok("log", job, "--compare", "previous")
 
-    where = "In the last 8 MiB of each output and the lines before them that report a failure: "
+    where = "Compared are the last 8 MiB of each output, and of what is before them the lines that report a failure."
     compared(noise)
     found = compared(f"begun\nValueError: no lock\n{noise}")
     assert (found["output"], found["first_line"]) == ("2:ValueError: no lock\n", 2)
-    assert found["hint"] == f"{where}the kinds of lines shown are new."
+    assert found["hint"] == where
     found = compared(f"{noise}ValueError: no lock\n")
-    assert (found["output"], found["hint"]) == ("", f"{where}no kind of line is new.")
+    assert (found["output"], found["hint"]) == ("", f"No kind of line is new. {where}")
     shown = render(found).split("\n")
     assert shown[0].startswith("exited 1") and shown[1] == found["hint"], "before how much differs"
     assert shown[2].endswith("): 0 kinds of lines new, 0 gone.")

@@ -272,6 +272,17 @@ def test_the_end_of_a_job_whose_question_the_client_left_open_is_news(
     assert "notices" not in raw.call("exec", command="true").result
 
 
+def test_an_answer_comes_with_a_call_that_makes_a_job(raw_mcp: Callable[..., RawMcp], user: User, cli: Cli) -> None:
+    raw = raw_mcp(era="modern")
+    shows: dict[str, Any] = {"_meta": {"io.modelcontextprotocol/clientCapabilities": {"elicitation": {"form": {}}}}}
+    asked = raw.request("tools/call", {"name": "exec", "arguments": {"command": "touch made"}, **shows})
+    form = {"approval": {"action": "accept", "content": {"decision": "approve"}}}
+    state = {"requestState": asked["requestState"], "inputResponses": form}
+    answer = raw.request("tools/call", {"name": "process", "arguments": {"action": "list"}, **state, **shows})
+    assert answer["structuredContent"]["error"]["code"] == "invalid_argument", answer
+    cli.ok("deny", asked["requestState"])
+
+
 # --- clients that declare tasks: the task has the question -----------------------------------------------------------
 
 

@@ -19,6 +19,7 @@ _JOINS = ("||", "&&", "|&", "|", ";", "&", "\n")
 _OPERATORS = ("&>", ";;&", ";;", ";&", *_JOINS)
 _REDIRECTIONS = ("&>>", "&>", "<<<", "<<-", "<<", ">>", ">&", "<&", ">|", "<>", "<", ">")
 _HARMLESS_REDIRECTION = r"[0-9]?(>&[0-9]|(<|>>?)[ \t]*/dev/null)"
+_ESCAPED = ("$", "`", '"', "\\", "\n")  # by a backslash in double quotes; before others it is itself
 _CLOSED_BY = {"(": ")", "{": "}", "if": "fi", "case": "esac"}
 _CLOSED_BY |= dict.fromkeys(("while", "until", "for", "select"), "done")
 _BETWEEN = frozenset({"then", "elif", "else", "do"})  # what stands behind them is a command
@@ -317,8 +318,8 @@ class _Reader:
                 said += self._expansion()
             else:
                 taken = self._peek(2 if char == "\\" and special else 1)
-                said += taken[-1]
                 self._at += len(taken)
+                said += taken[1:].strip("\n") if taken[0] == "\\" and taken[1:] in _ESCAPED else taken
         self._at += 1
         return said
 

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping
-from pkgutil import resolve_name
 from typing import Any, NoReturn
 
 from outlive import parts
+from outlive.core.place import resolve_name
 from outlive.core.records import Definition, Granted, Sandbox
 from outlive.errors import OutliveError
 from outlive.jobs.conditions.parse import EXTERNAL, Condition

@@ -9,10 +9,10 @@ from __future__ import annotations
 import socket
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from pkgutil import resolve_name
 
 from outlive import parts
 from outlive.config import Config
+from outlive.core.place import resolve_name
 from outlive.core.records import Definition, Notification
 from outlive.errors import OutliveError
 from outlive.jobs.context import Context, Principal

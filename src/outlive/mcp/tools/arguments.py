@@ -81,7 +81,8 @@ class Reader:
             arg = self._names[fold(name)]
             if arg.mcp in sent and sent[arg.mcp] != value:
                 both = f"{spelled[arg.mcp]} and {name}"
-                raise invalid(name, f"{both} mean the same argument and have different values", hint="Send one.")
+                hint = "Send one: each names the job, which keeps its title." if arg.name == "job" else "Send one."
+                raise invalid(name, f"{both} mean the same argument and have different values", hint=hint)
             sent[arg.mcp], spelled[arg.mcp] = value, name
         return sent
 

@@ -247,6 +247,9 @@ class Calls:
         """Return the full envelope of a call that made a job, and was answered with something else. `first(ctx, job,
         deadline)` is done before it goes on to wait for the job. Errors: OutliveError."""
         verb, args = self.tools.read(tool, given)
+        if verb.name not in SPAWNING:
+            message = f"{shown_as(tool, verb)} makes no job, and no answer to it was a question"
+            raise invalid("requestState", message, hint="Repeat the call that the question was the answer to.")
         args, report = clamp(verb, args, partial(self._longest_ms, caller.program))
         who = self._principal(caller, await self._environment.get(), verb.right, shown_as(tool, verb))
         ctx = Context(who, verb.name, detail=self.tools.detail(given))
@@ -384,6 +387,7 @@ class Calls:
             rights=rights,
             ceiling=rights.sandbox,
             token=caller.rights.token,
+            at_terminal=caller.at_terminal,
             cwd=directory,
             env=caller.named(env),
             launcher=self._launcher,
@@ -403,6 +407,8 @@ class Calls:
             if len(self._inboxes) >= limits.HTTP_SESSIONS:  # many clients name a session, and few say that it is over
                 self._inboxes.pop(next(iter(self._inboxes))).close()
             session = self._connection if caller.session is None else caller.session
+            if caller.rights.token is not None:  # whatever it calls its session, it is no other token's
+                session = f"{caller.client}\0{session}"
             inbox = Inbox.of(store, program, directory, session, self._host)
             inbox.add_lost(self._lost.pop(key, set()))
         self._inboxes[key] = inbox

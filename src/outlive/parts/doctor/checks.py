@@ -6,9 +6,9 @@ A check takes the `Place` and returns a `Finding`.
 from __future__ import annotations
 
 from collections.abc import Callable
-from pkgutil import resolve_name
 
 from outlive import parts
+from outlive.core.place import resolve_name
 from outlive.errors import OutliveError
 from outlive.parts.doctor import jobs, kernel, processes, resources, root, setup, systemd
 from outlive.parts.finding import Finding, Place, warn

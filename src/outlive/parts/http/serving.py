@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import signal
 import socket
-from pkgutil import resolve_name
 
 import anyio
 import uvicorn
@@ -12,6 +11,7 @@ from starlette.types import ASGIApp
 
 from outlive import parts
 from outlive.config import Config
+from outlive.core.place import resolve_name
 from outlive.errors import invalid
 from outlive.launch.fork_server_client import Launcher
 from outlive.mcp import server

@@ -56,8 +56,9 @@ def serve(
     tools = Tools(TOOLS, configuration)
     calls = Calls(tools, configuration, environment, root=root, launcher=launcher)
     calls.secrets = Secrets(NONE, environment.current, lambda: None)  # people see their own
-    me = Caller(os.environ.get("OUTLIVE_OWNER") or "cli", "ui", "ui", program="ui")  # with all rights, as at a terminal
-    job = me._replace(client="ui-job", program="ui-job")  # a link that a job made for itself
+    owner = os.environ.get("OUTLIVE_OWNER") or "cli"
+    me = Caller(owner, "ui", "ui", program="ui", at_terminal=True)
+    job = Caller(owner, "ui-job", "ui", program="ui-job")  # a link that a job made for itself
     name = f"{secrets.token_hex(8)}.localhost"
     address = f"http://{name}:{listeners[0].getsockname()[1]}/#link="
     # The number is for programs and for browsers that do not know names below localhost

@@ -61,6 +61,8 @@ class Sandboxed(boundary.Boundary):
         same = Granted(sandbox.mode, sandbox.network, sandbox.git)
         own = resolved(caller, same, needed=not engines.is_apart(caller.config, definition))
         _require_shown(sandbox, own, may_hide=doing in ("start", "restart"))
+        if caller.face == "mcp":  # else the caller could name the files itself
+            _require_given(definition, own)
 
     def renewed(self, caller: Principal, definition: Definition) -> Sandbox:
         # Whatever this caller may: what a new job in its place is kept from, it is kept from too
@@ -193,3 +195,15 @@ def _require_shown(sandbox: Sandbox, own: Sandbox, *, may_hide: bool) -> None:
         f"the job may {may} {more[0]}, this caller may not",
         hint="Run the command as a new job, or start outlive in that directory.",
     )
+
+
+def _require_given(definition: Definition, own: Sandbox) -> None:
+    """Refuse a stored job that is given what is in a file which this caller's own jobs do not see. Errors: denied."""
+    given = [*definition.env_files, *([] if definition.stdin_path is None else [definition.stdin_path])]
+    for path in given:
+        if not access.is_readable(own, os.path.realpath(path)):
+            raise OutliveError(
+                "denied",
+                f"the job is given what is in {path}, which jobs of this caller cannot see",
+                hint="Run the command as a new job.",
+            )

@@ -123,6 +123,8 @@ def _step(definition: Definition) -> Step | None:
 
 def _only_step(definition: Definition) -> Step | None:
     """Return the step of a command whose failures are all that its output reports."""
+    if not definition.command:  # it cannot be read
+        return None
     text = form.run_by(definition.command, definition.shell)
     if text is not None:
         *before, last = form.pipelines(reader.commands(text)) or [[]]

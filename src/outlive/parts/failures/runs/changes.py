@@ -260,13 +260,14 @@ def _compared(now: Printed, before: Printed, *, any_new: bool) -> str | None:
     """Return what was compared, unless that was all, and that nothing of it is new."""
     if not (now.start or before.start):
         return None if any_new else "It printed no kind of line that the other run did not print."
-    what = f"In the last {COMPARED_BYTES >> 20} MiB of each output"
+    said = "" if any_new else "No kind of line is new. "
+    said += f"Compared are the last {COMPARED_BYTES >> 20} MiB of each output"
     if now.matchers is not None:
-        what += " and the lines before them that report a failure"
+        said += ", and of what is before them the lines that report a failure"
     unsearched = now.early.unsearched + before.early.unsearched
     if now.matchers is not None and unsearched:
-        what += f" (but of {size(unsearched)}, which were not searched)"
-    return f"{what}: {'the kinds of lines shown are' if any_new else 'no kind of line is'} new."
+        said += f" ({size(unsearched)} of that were not searched)"
+    return f"{said}."
 
 
 def _gone(before: Printed, gone: dict[int, int], job_id: str, room: int, *, raw: bool) -> list[str]:

@@ -21,7 +21,7 @@ from outlive.parts.hosts.ssh.connecting.wire import NEED, REFUSE
 from outlive.system import interpreter
 
 # Rooms that a job elsewhere has no use for, or that need a library
-_LEFT_HERE = frozenset("mcp cli verbs demo.py __main__.py __pycache__".split())
+_LEFT_HERE = frozenset("mcp cli verbs __main__.py __pycache__".split())
 # Parts that do something for a job there
 _PARTS = frozenset({"hosts", "sandbox"})
 _MAIN = b"from outlive.parts.hosts.far.main import main\n\nraise SystemExit(main())\n"

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
-from outlive.cli.completion.scripts import SCRIPTS
 from outlive.core.base_directories import base_directory
 from outlive.errors import invalid
+from outlive.parts.completion.scripts import SCRIPTS
 from outlive.system.safe_file import ConfigFile
 
 _ZSH = "Add this to ~/.zshrc, before compinit: fpath=({} $fpath)"

@@ -1,4 +1,4 @@
-"""Print the JSON Schema of every answer, made from the records of `answers`."""
+"""Make the JSON Schema of every answer, from the records of `answers`."""
 
 from __future__ import annotations
 
@@ -8,22 +8,15 @@ from typing import Any
 
 from outlive import limits, verbs
 from outlive.answers import ALWAYS, FULL_ONLY, Answer, Field, Part, shapes, spans
-from outlive.answers.administration import SchemaDocument
 from outlive.answers.reading import Added
 from outlive.errors import CODES
-from outlive.jobs.context import Context
 from outlive.verbs.spec import Verb
 
-CHANGED = "2026-11-29T21:26:14.000Z"  # when this schema last changed; scripts/answer_schema.py sets it
+CHANGED = "2026-11-29T21:00:55.000Z"  # when this schema last changed; scripts/answer_schema.py sets it
 _TYPES = {str: "string", int: "integer", float: "number", bool: "boolean", list: "array", dict: "object"}
 _NULL = type(None)
 # The records name these for the type checker alone
 _NAMES = {**vars(shapes), **vars(spans), "Any": typing.Any, "ClassVar": typing.ClassVar, "Literal": typing.Literal}
-
-
-def schema(ctx: Context) -> SchemaDocument:
-    """Return a JSON Schema (2020-12) with one definition for each type of answer."""
-    return SchemaDocument(schema_format="json-schema-2020-12", schema=document(), generated_at=CHANGED)
 
 
 def document() -> dict[str, Any]:
@@ -212,13 +205,3 @@ def _error() -> dict[str, Any]:
         "properties": {**envelope, "error": detail, **_added()},
         "required": [*envelope, "error"],
     }
-
-
-SCHEMA = Verb(
-    "schema",
-    "Print the JSON Schema of every answer.",
-    schema,
-    group="Set up",
-    store=False,
-    result=SchemaDocument,
-)

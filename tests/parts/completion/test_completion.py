@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from outlive import verbs
-from outlive.cli.completion import candidates
+from outlive.parts.completion import candidates
 from support.cli import Cli
 from support.terminal import Terminal
 from support.tiers import first

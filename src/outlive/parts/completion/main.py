@@ -7,10 +7,10 @@ import shlex
 from typing import Any
 
 from outlive.cli import stdio
-from outlive.cli.completion import candidates
-from outlive.cli.completion.install import install
-from outlive.cli.completion.scripts import SCRIPTS
 from outlive.errors import invalid
+from outlive.parts.completion import candidates
+from outlive.parts.completion.install import install
+from outlive.parts.completion.scripts import SCRIPTS
 from outlive.verbs.spec import GlobalOptions
 
 _PLAIN = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-+./=:,@%")

@@ -21,7 +21,7 @@ def of(words: list[str], env: Mapping[str, str], *, described: bool) -> list[tup
     if word.startswith("-") and not place.ended:
         return _starting(_flags((*place.verb.args, *GLOBALS)), word)
     if place.slot is not None and place.slot.cli == "JOB":
-        from outlive.cli.completion import jobs  # late: 2 ms at a TAB, where most places take no job
+        from outlive.parts.completion import jobs  # late: 2 ms at a TAB, where most places take no job
 
         return jobs.of(place.verb.name, word, place.root, env)
     return []
