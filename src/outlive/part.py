@@ -11,8 +11,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:  # TAB loads this, and a supervisor of a job with limits
-    from outlive import config
-    from outlive.answers import Part as Fields
+    from outlive import answers, config
     from outlive.answers.advice import Advice
     from outlive.core import records
     from outlive.core.rights import Rights
@@ -28,6 +27,7 @@ Config: TypeAlias = "config.Config"
 Context: TypeAlias = "context.Context"
 Decoding: TypeAlias = "sources.Decoding"
 Definition: TypeAlias = "records.Definition"
+Fields: TypeAlias = "answers.Part"
 Inspection: TypeAlias = "inspect.Inspection"
 JobDir: TypeAlias = "job_dir.JobDir"
 Lines: TypeAlias = "line_index.Lines"

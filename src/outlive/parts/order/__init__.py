@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from outlive.answers import Part as Fields
-from outlive.part import Context, Definition, Inspection, Look, Part, Said, Selected, State
+from outlive.part import Context, Definition, Fields, Inspection, Look, Part, Said, Selected, State
 
 PORTS = "ports"  # the argument, the section of the configuration, and the member of `meta.json` and of `state.json`
 

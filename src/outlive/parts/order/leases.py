@@ -72,9 +72,10 @@ class Leases:
         OSError, also if none is free."""
         key = choice.key_of(place, name)
         lines = os.pread(self.fd, (last - first + 1) * _LINE_BYTES, first * _LINE_BYTES)
-        known = [Line.of(lines[at : at + _LINE_BYTES]) for at in range(0, len(lines), _LINE_BYTES)]
-        mine = {first + at for at, line in enumerate(known) if line.key == key}
-        others = {first + at for at, line in enumerate(known) if line.job_id and line.key != key}
+        begins = (at for at in range(0, len(lines), _LINE_BYTES) if lines[at])
+        known = {first + at // _LINE_BYTES: Line.of(lines[at : at + _LINE_BYTES]) for at in begins}
+        mine = {port for port, line in known.items() if line.key == key}
+        others = {port for port, line in known.items() if line.job_id and line.key != key}
         for port in choice.in_turn(first, last, key, mine, others):
             if port in mine:
                 self._wait_for(port, before)
