@@ -50,7 +50,7 @@ def require(definition: Definition) -> None:
     if asked is None:
         return
     if definition.host is not None:
-        message = f"{argument(PORTS)} are ports of this machine, and the job is to run on {definition.host}"
+        message = f"{argument(PORTS)} is of this machine, and the job is to run on {definition.host}"
         raise invalid(PORTS, message, hint="Choose the port yourself there, or run the job here.")
     given = {*definition.env, *definition.masked_env}
     both = next((one for one in (*map(variable, asked.names), *_single(asked)) if one in given), None)
