@@ -18,7 +18,7 @@ class Order(Part):
     }
     fields = "outlive.parts.order.answers:Leased"
     listed = "outlive.parts.order.answers:InList"
-    after_waits = ("outlive.parts.order.of_job",)
+    after_waits = ("outlive.parts.order.of_job", "outlive.parts.order.at_port")
 
     def kept(self, ctx: Context, args: Mapping[str, object]) -> dict[str, object]:
         if not args.get(PORTS):
