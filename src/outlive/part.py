@@ -19,7 +19,7 @@ if TYPE_CHECKING:  # TAB loads this, and a supervisor of a job with limits
     from outlive.jobs import context
     from outlive.render import screen, sources, view
     from outlive.store import job_dir
-    from outlive.store.inspection import inspect
+    from outlive.store.inspection import inspection
     from outlive.store.output import line_index, merged
 
 # What a declaration names for the types alone: it is read where nothing of that is loaded
@@ -28,7 +28,7 @@ Context: TypeAlias = "context.Context"
 Decoding: TypeAlias = "sources.Decoding"
 Definition: TypeAlias = "records.Definition"
 Fields: TypeAlias = "answers.Part"
-Inspection: TypeAlias = "inspect.Inspection"
+Inspection: TypeAlias = "inspection.Inspection"
 JobDir: TypeAlias = "job_dir.JobDir"
 Lines: TypeAlias = "line_index.Lines"
 Output: TypeAlias = "merged.Output"

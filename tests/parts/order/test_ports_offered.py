@@ -9,7 +9,7 @@ import pytest
 
 from outlive import config
 from outlive.mcp.tools import listing
-from outlive.sandbox import bubblewrap
+from outlive.parts.sandbox.confinement import bubblewrap
 from support.cli import Cli, configured
 from support.commands import GATE
 
