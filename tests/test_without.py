@@ -148,6 +148,37 @@ def test_a_job_with_limits_stays_readable_and_is_not_started_without_the_part(
     assert Path("ran").exists(), "with the part it starts as it was made"
 
 
+def test_a_job_with_ports_stays_readable_and_is_not_started_without_the_part(cli: Cli, place: Path) -> None:
+    ports = ("--port", "web")
+    job = cli.ok("run", "--snapshot-after", "0", *ports, "echo $PORT; sleep 60")
+    assert job["ports"]["web"]["port"]
+    created = cli.ok("create", *ports, "touch ran")["job_id"]
+    installed = Installed(place)
+    shutil.rmtree(installed.package / "parts" / "order")
+    env: dict[str, str | None] = {**installed.env}
+    for verb in ("status", "poll"):
+        found = cli.ok(verb, job["job_id"], env=env)
+        assert (found["state"], "ports" in found) == ("running", False)
+        assert "made with the part order of outlive, which is not installed here" in found["hint"]
+    assert not any("ports" in one for one in cli.ok("list", env=env)["jobs"])
+    error = cli.error("run", *ports, "true", code="invalid_argument", env=env)
+    assert error["message"] == "unknown option of run: --port"
+    error = cli.error("list", *ports, code="invalid_argument", env=env)
+    assert error["message"] == "unknown option of list: --port"
+    error = cli.error("run", "--until", "port=web", "touch ran", code="invalid_argument", env=env)
+    assert error["message"] == "a port is a number from 1 to 65535, not 'web'"
+    for words in (("start", created), ("restart", job["job_id"])):
+        error = cli.error(*words, code="not_supported", env=env)
+        assert "made with the part order of outlive, which is not installed here; nothing was run" in error["message"]
+    assert not Path("ran").exists()
+    config = place / "config.toml"
+    config.write_text("[ports]\nfirst = 21000\n", encoding="utf-8")
+    error = cli.error("list", code="config_error", env={**env, "OUTLIVE_CONFIG": str(config)})
+    assert "[ports]: the part of outlive that this section is for is not installed" in error["message"]
+    assert cli.ok("kill", job["job_id"], env=env)["state"] == "killed"
+    assert cli.ok("start", "--wait", created)["state"] == "exited", "with the part it starts as it was made"
+
+
 @pytest.mark.usefixtures("system_path")
 def test_a_job_that_waits_for_approval_stays_so_without_the_part(cli: Cli, place: Path) -> None:
     config = place / "config.toml"

@@ -65,6 +65,7 @@ MAX_TAGS = 64
 MASKED_CHARS = 4  # a shorter value of a masked variable is not looked for: it would be found everywhere
 FORM_CHARS = 4_000  # of what a form of a client asks about; more is approved at a terminal
 MAX_TAG_CHARS = 128
+PORT_NAME_CHARS = 24
 MAX_TITLE_CHARS = 120
 MAX_CONFIG_BYTES = 8 * 1024**2
 MAX_ENV_FILE_BYTES = 1_048_576

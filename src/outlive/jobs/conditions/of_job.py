@@ -317,6 +317,7 @@ def probes_for(
 
     Errors: OSError, invalid_argument; none is left open then.
     """
+    external.require_ports(inspection.definition, conditions)
     seen = boundary.reach(ctx.caller, conditions)
     probes: list[Probe] = []
     try:
