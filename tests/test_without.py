@@ -148,6 +148,37 @@ def test_a_job_with_limits_stays_readable_and_is_not_started_without_the_part(
     assert Path("ran").exists(), "with the part it starts as it was made"
 
 
+def test_a_job_with_ports_stays_readable_and_is_not_started_without_the_part(cli: Cli, place: Path) -> None:
+    ports = ("--port", "web")
+    job = cli.ok("run", "--snapshot-after", "0", *ports, "echo $PORT; sleep 60")
+    assert job["ports"]["web"]["port"]
+    created = cli.ok("create", *ports, "touch ran")["job_id"]
+    installed = Installed(place)
+    shutil.rmtree(installed.package / "parts" / "order")
+    env: dict[str, str | None] = {**installed.env}
+    for verb in ("status", "poll"):
+        found = cli.ok(verb, job["job_id"], env=env)
+        assert (found["state"], "ports" in found) == ("running", False)
+        assert "made with the part order of outlive, which is not installed here" in found["hint"]
+    assert not any("ports" in one for one in cli.ok("list", env=env)["jobs"])
+    error = cli.error("run", *ports, "true", code="invalid_argument", env=env)
+    assert error["message"] == "unknown option of run: --port"
+    error = cli.error("list", *ports, code="invalid_argument", env=env)
+    assert error["message"] == "unknown option of list: --port"
+    error = cli.error("run", "--until", "port=web", "touch ran", code="invalid_argument", env=env)
+    assert error["message"] == "a port is a number from 1 to 65535, not 'web'"
+    for words in (("start", created), ("restart", job["job_id"])):
+        error = cli.error(*words, code="not_supported", env=env)
+        assert "made with the part order of outlive, which is not installed here; nothing was run" in error["message"]
+    assert not Path("ran").exists()
+    config = place / "config.toml"
+    config.write_text("[ports]\nfirst = 21000\n", encoding="utf-8")
+    error = cli.error("list", code="config_error", env={**env, "OUTLIVE_CONFIG": str(config)})
+    assert "[ports]: the part of outlive that this section is for is not installed" in error["message"]
+    assert cli.ok("kill", job["job_id"], env=env)["state"] == "killed"
+    assert cli.ok("start", "--wait", created)["state"] == "exited", "with the part it starts as it was made"
+
+
 @pytest.mark.usefixtures("system_path")
 def test_a_job_that_waits_for_approval_stays_so_without_the_part(cli: Cli, place: Path) -> None:
     config = place / "config.toml"
@@ -244,6 +275,25 @@ def test_output_is_read_as_utf_8_without_encodings(cli: Cli, place: Path, work: 
     for verb in ("log", "tail", "poll"):
         error = cli.error(verb, "--encoding", "latin-1", job, code="invalid_argument", env=env)
         assert error["message"] == f"unknown option of {verb}: --encoding"
+
+
+def test_values_that_a_caller_masks_stay_masked_without_the_part(cli: Cli, place: Path) -> None:
+    named = {"WORD": "sesame-street-1"}
+    job = cli.ok("run", "--wait", "--env", f"WORD={named['WORD']}", "--mask", "WORD", "echo $WORD")["job_id"]
+    installed = Installed(place)
+    shutil.rmtree(installed.package / "parts" / "masks")
+    env: dict[str, str | None] = {**installed.env}
+    with RawMcp(log=place / "log", command=[*installed.command, "mcp"], env=env) as raw:
+        raw.start()
+        assert raw.call("process", action="log", job_id=job)["output"] == "***************\n"
+        again = raw.call("exec", command="echo $WORD $CI_TOKEN", env=named | {"CI_TOKEN": "shown-4f9a"}, mask=["WORD"])
+        assert again["output"] == "*************** shown-4f9a\n"
+    config = place / "config.toml"
+    config.write_text('[mcp]\nmask = "all"\n', encoding="utf-8")
+    asked = {"OUTLIVE_CONFIG": str(config)}, {"OUTLIVE_MCP_MASK": "named"}
+    for variables, what in zip(asked, ("section", "variable"), strict=True):
+        error = cli.error("list", code="config_error", env={**env, **variables})
+        assert f"the part of outlive that this {what} is for is not installed" in error["message"]
 
 
 DECLARED: dict[str, object] = {f"{PREFIX}clientCapabilities": {"extensions": {TASKS: {}}, "elicitation": {"form": {}}}}

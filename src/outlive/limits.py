@@ -65,6 +65,7 @@ MAX_TAGS = 64
 MASKED_CHARS = 4  # a shorter value of a masked variable is not looked for: it would be found everywhere
 FORM_CHARS = 4_000  # of what a form of a client asks about; more is approved at a terminal
 MAX_TAG_CHARS = 128
+PORT_NAME_CHARS = 24
 MAX_TITLE_CHARS = 120
 MAX_CONFIG_BYTES = 8 * 1024**2
 MAX_ENV_FILE_BYTES = 1_048_576
@@ -103,7 +104,7 @@ JOB_HITS_A_MINUTE = 120  # of all watches of a job
 SINK_TIMEOUT_S = 30.0  # a notification command is killed after this
 DELIVERIES = 3  # of a job's end: a delivery whose supervisor ended this often is given up
 SINK_STRIKES = 3  # a watch's command that ran into that limit this often in a row is run no more
-SINK_QUEUE = 100  # notification commands that wait for their turn
+SINK_QUEUE = 100  # hits that a full disk did not take, and that wait for their command
 HTTP_S = 5.0  # one request of the condition `http`
 # A wait that is shorter than this still gets the first answer of a port or of HTTP
 FIRST_ANSWER_S = 1.0

@@ -7,14 +7,13 @@ its own code, it names ("module:name") or imports inside a method: a declaration
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:  # TAB loads this, and a supervisor of a job with limits
-    from outlive import config
-    from outlive.answers import Part as Fields
+    from outlive import answers, config
     from outlive.answers.advice import Advice
-    from outlive.core.records import Definition
+    from outlive.core import records
     from outlive.core.rights import Rights
     from outlive.errors import OutliveError
     from outlive.jobs import context
@@ -27,12 +26,15 @@ if TYPE_CHECKING:  # TAB loads this, and a supervisor of a job with limits
 Config: TypeAlias = "config.Config"
 Context: TypeAlias = "context.Context"
 Decoding: TypeAlias = "sources.Decoding"
+Definition: TypeAlias = "records.Definition"
+Fields: TypeAlias = "answers.Part"
 Inspection: TypeAlias = "inspection.Inspection"
 JobDir: TypeAlias = "job_dir.JobDir"
 Lines: TypeAlias = "line_index.Lines"
 Output: TypeAlias = "merged.Output"
 Screen: TypeAlias = "screen.Screen"
 Source: TypeAlias = "sources.Source"
+State: TypeAlias = "records.State"
 Text: TypeAlias = "sources.Text"
 View: TypeAlias = "view.View"
 Tool: TypeAlias = "dict[str, object]"  # as it stands in `tools/list`
@@ -69,6 +71,14 @@ class LogCall(NamedTuple):
     stream: int | None
     lines: Lines
     given: Mapping[str, Any]
+
+
+class Selected(NamedTuple):
+    """The jobs that a list is to show alone, as far as the caller may see them, and what is said of them, or of there being
+    none."""
+
+    job_ids: Collection[str]
+    hint: str
 
 
 class Said(NamedTuple):
@@ -138,19 +148,21 @@ class Part:
 
     # --- a job that it has something to do with ---
 
-    # Argument of a verb that makes a job, or of log, tail or poll → "module:ARGUMENTS" that stand behind it: a tuple of Arg
+    # Argument of a verb that makes a job, or of list, log, tail or poll → "module:ARGUMENTS" that stand behind it: a tuple of Arg
     # (verbs/spec.py)
     arguments: Mapping[str, str] = {}
     # "module:class" of the fields that it adds to what answers say of a job (answers/__init__.py)
     fields: str = ""
     # The same of the fields that say what a job was given: only answers that describe the job, or what it used, have these
     given: str = ""
+    # The same of the fields that it adds to the entries of a list
+    listed: str = ""
     # Modules that an answer needs which comes after a long wait: it loads them before, since an update may replace files
     after_waits: tuple[str, ...] = ()
 
-    def kept(self, args: Mapping[str, object]) -> dict[str, object]:
+    def kept(self, ctx: Context, args: Mapping[str, object]) -> dict[str, object]:
         """Return what it keeps of the arguments of a job that is made: members of `meta.json`, each of which the list of
-        parts names. It is asked in a caller, before anything is made."""
+        parts names. It is asked in a caller, before anything is made. Errors: invalid_argument."""
         return {}
 
     def check(self, definition: Definition) -> None:
@@ -178,6 +190,20 @@ class Part:
     def given_to(self, inspection: Inspection) -> Said | None:
         """Return what a job was given, in the fields of `given`, and what of it could not be given. None: nothing."""
         return None
+
+    def entry_of(self, inspection: Inspection) -> Fields | None:
+        """Return what an entry of a list says of a job: a record of `listed`; None: nothing. It is asked for each entry."""
+        return None
+
+    def selected(self, ctx: Context, args: Mapping[str, object]) -> Selected | None:
+        """Return which jobs alone a list shows, of all directories and clients, where an argument of its own is given; None
+        where none is. Errors: invalid_argument."""
+        return None
+
+    def ports(self, definition: Definition, state: State | None) -> Mapping[str, int | None]:
+        """Return the ports that a job was given, by the names by which a condition may ask for one; None as long as it has
+        not started (`state` None: there is none yet)."""
+        return {}
 
     def described(self, look: Look) -> Said | None:
         """Return what it says of a job; None: nothing. It is asked for each answer about one job."""
@@ -264,6 +290,9 @@ class Part:
     # Method → the member of its result that is an empty list as long as the client has no job: such a request is answered
     # before the SDK is loaded
     empty_lists: Mapping[str, str] = {}
+    # "module:class" of a Masking (mcp/masking.py), made with (Config, environment, store) of the server: what its clients
+    # are not shown. One part has it
+    masking: str = ""
     # "module:class" of an ASGI application around the one of `outlive serve`, made with (that one, Calls, Tokens,
     # AllowedHosts)
     beside_mcp: str = ""

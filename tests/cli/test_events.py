@@ -180,9 +180,9 @@ def test_files_that_are_too_long_are_cut_down_at_a_takeover_and_what_counts_goes
         file.writelines(f"{line}\n".replace("-1", str(n), 1).encode() for n in range(3, count))
     record = {"schema_version": "0.1", "event_type": "job.output.matched", "job_id": job, **hit, "snippet": "x" * 2_000}
     with (root / job / "notification_events.ndjson").open("ab") as file:
-        for seq in range(1_000, 1_000 + limits.EVENTS_BYTES // 2_500):  # behind the hits to come
-            line = json.dumps({**record, "seq": seq, "delivery_results": [], "delivered": seq != 5_000})
-            file.write(line.encode() + b"\n")
+        for seq in range(1_000, 1_000 + limits.EVENTS_BYTES // 2_500):  # of the stream without hits to come
+            content = {**record, "stream": "stderr", "seq": seq, "delivery_results": [], "delivered": seq != 5_000}
+            file.write(json.dumps(content).encode() + b" " * 400 + b"\n")
     pair.end(supervisor)
     after = ("--since-event", str(count - 1))
     until(lambda: [one["type"] for one in cli.ok("events", job, *after)["events"]][:1] == ["adopted"], what="takeover")

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from outlive.core.ids import is_id
 from outlive.system import process
 from support import pair
 from support.cli import Cli, environment
@@ -132,6 +133,38 @@ def test_what_an_answer_of_the_command_line_said_is_no_news(cli: Cli) -> None:
     job = cli.ok("run", "--snapshot-after", "0", "echo", "ho", env=NAMED)["job_id"]
     assert cli.ok("wait", job, env=NAMED)["state"] == "exited"
     assert hook("UserPromptSubmit") == {}
+
+
+def test_the_end_of_a_job_whose_call_was_killed_is_told(cli: Cli, root: Path, work: Path) -> None:
+    words = ("sh", "-c", f"touch started; {GO}echo broken; exit 3")
+    with cli.spawn("run", "--wait", *words, env=NAMED, cwd=work) as call:
+        until((work / "started").exists, what="the command")
+        assert hook("UserPromptSubmit") == {}, "the call is under way"
+        call.kill()
+        call.communicate()
+    (job,) = filter(is_id, os.listdir(root))
+    assert "still runs; the call that started it got no answer" in added(hook("UserPromptSubmit"))
+    (work / "go").touch()
+    wait_for_end(cli, job)
+    assert "exited with code 3; last line: broken" in added(hook("UserPromptSubmit"))
+    assert hook("UserPromptSubmit") == {}
+
+
+def test_a_hook_leaves_the_entry_of_a_job_that_is_being_made(cli: Cli, root: Path, work: Path) -> None:
+    words = ("--snapshot-after", "0", "--cwd", str(work), "sh", "-c", f"{GO}echo broken; exit 3")
+    with cli.stopped_at("make_live", "run", *words, env=NAMED):
+        assert hook("UserPromptSubmit") == {}
+    (job,) = filter(is_id, os.listdir(root))
+    assert hook("UserPromptSubmit") == {}
+    (work / "go").touch()
+    wait_for_end(cli, job)
+    assert "exited with code 3; last line: broken" in added(hook("UserPromptSubmit"))
+
+
+def test_a_job_that_a_shell_of_the_session_has_followed_to_its_end_is_no_news(cli: Cli, root: Path) -> None:
+    assert cli.text("run", "--follow", "sh", "-c", "echo x; exit 3", env=NAMED).status == 0
+    assert hook("UserPromptSubmit") == {}
+    assert os.listdir(root / ".owed") == []
 
 
 def test_news_is_of_one_session(cli: Cli, work: Path) -> None:

@@ -25,7 +25,7 @@ from outlive.part import Part
 class MadeUp(Part):
     name = "made_up"
 
-    def kept(self, args):
+    def kept(self, ctx, args):
         return {"made_up": os.environ.get("MADE_UP", "steps")}
 
 
@@ -51,6 +51,12 @@ class MadeUp(Added):
         if self.definition.kept["made_up"] == "refuses":
             raise OSError(errno.EBUSY, "busy")
         return self._note(state, "begin")
+
+    def words(self, state, command):
+        return [word.replace("{step}", state.kept["made_up"][-1]) for word in command]
+
+    def environment(self, state):
+        return {"STEPS": str(len(state.kept["made_up"]))}
 
     def prepare(self):
         os.nice(3)
@@ -93,8 +99,8 @@ def steps(cli: Cli, job: str) -> list[str]:
 
 
 def test_each_step_is_done_in_its_order(cli: Cli, env: dict[str, str | None]) -> None:
-    job = cli.ok("run", "--wait", "nice; exit 4", env=env)
-    assert (job["output"], job["exit_code"]) == ("3\n", 4)
+    job = cli.ok("run", "--wait", "echo $STEPS {step}; nice; exit 4", env=env)
+    assert (job["output"], job["exit_code"]) == ("1 begin\n3\n", 4)
     assert steps(cli, job["job_id"]) == ["begin", "started running", "ended 4"]
     assert Path("made").exists()
 

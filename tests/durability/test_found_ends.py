@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from outlive.store import atomic_file
-from outlive.store.job_dir import DELIVERED, RESERVE
+from outlive.store.job_dir import RESERVE, WATCHED
 from outlive.system import fault_points, process
 from support import pair, processes, trees
 from support.cli import Cli, Jobs
@@ -170,7 +170,7 @@ def test_hits_in_the_last_output_are_delivered_though_no_supervisor_saw_the_end(
     words = ("--watch", "hit", "--watch-file", "hits", "--", "printf 'hit one\nhit two\n'")
     job = cli.ok("run", *words)["job_id"]
     pair.until_free(root, job)
-    for path in (work / "hits", root / job / DELIVERED, root / job / "notification_events.ndjson"):
+    for path in (work / "hits", root / job / WATCHED, root / job / "notification_events.ndjson"):
         path.unlink()
     make_running(root, job, **_gone(root, job))
     assert cli.ok("status", job)["reason"] == "lost"

@@ -105,12 +105,16 @@ def test_a_job_whose_answer_was_lost_with_the_connection_is_named_by_the_next(
     served = serve("--workdir", os.getcwd())
     connection, session = _opened(served)
     with connection:
-        _post(served, connection, session, "exec", {"command": f"touch started; {GATE}", "yield_ms": 50_000})
+        _post(
+            served, connection, session, "exec", {"command": f"touch started; echo shown; {GATE}", "yield_ms": 50_000}
+        )
         until((work / "started").exists, what="the command")
     (work / "go").touch()  # only now there is an answer, which finds no one
     (job,) = (path.name for path in root.iterdir() if len(path.name) == 26)
     found = until(lambda: news(_call(served, session, **LISTED)), what="the notice")
     assert found == [(job, "unanswered")]
+    polled = [_call(served, session, action="poll", job_id=job, detail="full")["output"] for _ in range(2)]
+    assert polled == ["shown\n", ""]
 
 
 def test_a_notice_in_an_answer_that_the_kernel_had_not_taken_is_told_by_the_next_server(

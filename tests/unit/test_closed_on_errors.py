@@ -10,9 +10,9 @@ import pytest
 from outlive.core.ids import new_id
 from outlive.core.records import Definition, State
 from outlive.errors import OutliveError, invalid
-from outlive.jobs import known_to_session
 from outlive.jobs.definition import open_stdin
 from outlive.jobs.starting.plan import Plan
+from outlive.jobs.told import known_to_session
 from outlive.store.new_job import NewJob
 from outlive.store.root import Store
 from outlive.verbs.wait import wait

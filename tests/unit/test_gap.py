@@ -6,6 +6,7 @@ import itertools
 import os
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -24,7 +25,7 @@ from outlive.store.output.merged import Output
 from outlive.store.output.patterns import Pattern
 from outlive.store.output.scanner import Scanner
 from outlive.supervisor.event_loop import EventLoop
-from outlive.supervisor.events.hits import HitReporter
+from outlive.supervisor.events.watcher import Watcher
 from support.kept import Job, check, check_lines, check_places, fill, made, numbered
 
 
@@ -390,9 +391,11 @@ def test_a_watch_that_falls_behind_goes_on_behind_the_gap_and_says_what_it_misse
     done: list[bool] = []
     spec = Watch(id="w1", pattern="0[05]$")
     with made(tmp_path, 5_000) as job:
-        watches = HitReporter(
+        log: Any = SimpleNamespace(configure=lambda _: None, has_room=True, bound=lambda: None)
+        watches = Watcher(
             job.dir,
             EventLoop(),
+            log,
             tell=lambda kind, **event: told.append({"type": kind, **event}),
             on_done=lambda: done.append(True),
         )

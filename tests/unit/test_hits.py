@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 from outlive import limits
 from outlive.core.records import Watch
 from outlive.supervisor.event_loop import EventLoop
-from outlive.supervisor.events.hits import HitReporter
+from outlive.supervisor.events.watcher import Watcher
 from support.kept import made
 
 
 def test_a_watch_that_hit_too_often_is_heard_again_in_the_next_minute(tmp_path: Path) -> None:
     told: list[str] = []
     with made(tmp_path, 100_000) as job:
-        watches = HitReporter(
-            job.dir, EventLoop(), tell=lambda kind, **_: told.append(kind), on_done=lambda: told.append("done")
+        log: Any = SimpleNamespace(configure=lambda _: None, has_room=True, bound=lambda: None)
+        watches = Watcher(
+            job.dir, EventLoop(), log, tell=lambda kind, **_: told.append(kind), on_done=lambda: told.append("done")
         )
         watches.configure([Watch(id="w1", pattern="x")])
         job.put(0, b"x\n" * (limits.HITS_A_MINUTE + 5))

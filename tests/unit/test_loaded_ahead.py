@@ -37,7 +37,12 @@ def test_a_fork_server_has_loaded_large_code_too() -> None:
 HOOKS = {name for name, hook in vars(Part).items() if callable(hook)}
 IN_A_SERVER = {"tools", "reads_object", "longest_call_ms"}
 # Loaded before the wait: a look at a condition, or the program, comes first
-EARLY = ("outlive.jobs.conditions.http_get", "outlive.parts.reports.checks")
+EARLY = (
+    "outlive.jobs.conditions.http_get",
+    "outlive.parts.order.checks",
+    "outlive.parts.order.settings",
+    "outlive.parts.reports.checks",
+)
 
 
 @pytest.mark.parametrize(

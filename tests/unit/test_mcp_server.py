@@ -8,6 +8,7 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import anyio
 import jsonschema
@@ -59,11 +60,11 @@ def test_an_answer_that_crosses_its_cancellation_counts_as_not_sent(
     root: Path, era: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The SDK drops the answer to a request that was cancelled while its handler returned."""
-    told: list[bool] = []
-    monkeypatch.setattr(Calls, "notices", lambda *_: ([], told.append))
+    sent = Mock(notices=[])
+    monkeypatch.setattr(Calls, "notices", lambda *_: sent)
     monkeypatch.setattr(private_parts, "is_cancelled", lambda _: True)
     call(calls_of(root, run=answers), era, "exec", command="echo hello")
-    assert told == [False]
+    sent.assert_called_once_with(False)
 
 
 def test_a_call_that_starts_nothing_looks_for_no_shell(root: Path, era: str, monkeypatch: pytest.MonkeyPatch) -> None:

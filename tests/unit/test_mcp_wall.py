@@ -13,7 +13,7 @@ from mcp import Client, types
 from outlive import config, limits
 from outlive.core.records import READ
 from outlive.errors import OutliveError
-from outlive.jobs import notices
+from outlive.jobs.told import notices
 from outlive.mcp import server, threads
 from outlive.mcp.caller import Caller, client_of, on_stdio
 from outlive.mcp.tools.call import Calls
@@ -48,14 +48,13 @@ def test_a_stdio_client_with_the_name_of_a_token_has_other_jobs_and_other_notice
     started = ask(calls, forged, EXEC, command=f"{GATE}; exit 3", background=True)
     theirs = started["job_id"]
     sent = notices.known(calls.context(forged, READ, "this"), started)
-    assert sent is not None
     sent(True)  # until then the call is under way, and its answer will tell
     (work / "go").touch()
     cli.ok("wait", theirs)
     assert refused(calls, TOKEN, action="status", job_id=theirs) == "job_not_found"
     assert ask(calls, TOKEN, PROCESS, action="list", owner="ci")["jobs"] == []
-    assert calls.notices(TOKEN, {})[0] == []
-    assert [notice["job_id"] for notice in calls.notices(forged, {})[0]] == [theirs]
+    assert calls.notices(TOKEN, {}).notices == []
+    assert [notice["job_id"] for notice in calls.notices(forged, {}).notices] == [theirs]
 
 
 def test_a_list_behind_the_wall_reads_the_definition_of_a_job_of_others_once(
@@ -191,7 +190,7 @@ def test_a_call_whose_cancellation_crosses_its_answer_leaves_its_job(
 
             monkeypatch.setattr(threads, "run", crossed)
             await calls.run(EXEC, {"command": "exec sleep 60", "yield_ms": 0}, ADMIN)
-        return calls.notices(ADMIN, {})[0]
+        return calls.notices(ADMIN, {}).notices
 
     (notice,) = anyio.run(talk)
     assert (notice["event"], notice["state"]) == ("unanswered", "running")

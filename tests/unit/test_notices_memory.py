@@ -16,9 +16,9 @@ from outlive.config import Config
 from outlive.core.ids import new_id
 from outlive.core.records import Definition, State
 from outlive.core.units import timestamp
-from outlive.jobs import notices
 from outlive.jobs.context import Context
-from outlive.store.inbox import ANSWERED, FOLLOWED, LEFT, PENDING, UNDER_WAY, Inbox, Progress, forget_removed
+from outlive.jobs.told import notices
+from outlive.store.inbox import ANSWERED, FOLLOWED, LEFT, PENDING, UNDER_WAY, Inbox, Told, forget_removed
 from outlive.store.job_dir import JobDir
 from outlive.store.new_job import NewJob
 from outlive.store.root import Store
@@ -41,13 +41,20 @@ def job(store: Store) -> Iterator[str]:
 @pytest.fixture
 def inbox(store: Store, job: str) -> Iterator[Inbox]:
     with closing(_inbox(store)) as found:
-        found.add(job, watched=False)
+        found.add(job)
         found.set_call(job, ANSWERED)
         yield found
 
 
 def _inbox(store: Store, session: str | None = None) -> Inbox:
     return Inbox.of(store, "me", "/", session or new_id())
+
+
+def _die(inbox: Inbox) -> None:
+    """Do what the kernel does when a server dies."""
+    inbox._let_go()
+    for job_id in list(inbox._calls):
+        inbox._end_call(job_id)
 
 
 def _context(inbox: Inbox) -> Context:
@@ -65,19 +72,19 @@ def _ended(store: Store, job: str, ago_s: int) -> None:
 
 def test_what_was_not_sent_when_the_connection_ended_goes_to_the_next(store: Store, inbox: Inbox, job: str) -> None:
     ended = {"job_id": job, "state": "exited"}
-    _, unsent = notices.collect(_context(inbox), ended)
-    assert unsent is not None
+    unsent = notices.collect(_context(inbox), ended)
+    assert unsent
     with closing(_inbox(store)) as other:
         notices.collect(_context(other))
         assert (other.ids(), inbox.ids()) == ([], [job]), "the first connection is there"
     del unsent
     inbox.close()  # as the kernel does when the server dies
     with closing(_inbox(store)) as following:
-        _, sent = notices.collect(_context(following))
+        sent = notices.collect(_context(following))
         assert following.ids() == [job]
-        assert sent is None
-        _, sent = notices.collect(_context(following), ended)
-        assert sent is not None
+        assert not sent
+        sent = notices.collect(_context(following), ended)
+        assert sent
         sent(True)
         assert following.ids() == []
 
@@ -88,7 +95,7 @@ def test_the_end_of_a_task_is_told_by_a_notice_if_the_client_does_not_look(
 ) -> None:
     inbox.set_call(job, FOLLOWED)
     _ended(store, job, ago_s)
-    found, _ = notices.collect(_context(inbox))
+    found = notices.collect(_context(inbox)).notices
     assert len(found) == told
 
 
@@ -99,25 +106,28 @@ def test_the_end_of_a_task_is_told_at_once_when_the_client_of_the_task_is_gone(
     _ended(store, job, 1)
     inbox.close()
     with closing(_inbox(store)) as following:
-        found, _ = notices.collect(_context(following))
+        found = notices.collect(_context(following)).notices
     assert [one["job_id"] for one in found] == [job]
 
 
-def test_an_entry_that_was_not_written_whole_says_nothing() -> None:
-    full = Progress(7, end=True, watched=False, call=LEFT)
-    for data, expected in (
-        (full.written(), (7, True, False, LEFT)),
-        (b"7 1", (0, False, True, ANSWERED)),
-        (b"", (0, False, True, ANSWERED)),
-        (b"x", (0, False, True, ANSWERED)),
-    ):
-        progress = Progress.read(data)
-        assert (progress.offset, progress.end, progress.watched, progress.call) == expected
+@pytest.mark.parametrize("content", [b"1 1", b"", b"x", b"\xff 0 7\n", b"1 0 7 7\n"])
+def test_an_entry_that_was_not_written_whole_says_nothing(store: Store, inbox: Inbox, job: str, content: bytes) -> None:
+    entry = Path(store.path, PENDING, inbox.name, job)
+    inbox.set_call(job, LEFT)
+    claim = inbox.claim(job)
+    assert claim is not None
+    claim.tell(Told(end=True, offset=7))
+    claim.close()
+    assert inbox.told(job) == Told(LEFT, end=True, offset=7)
+    entry.write_bytes(content)
+    assert inbox.told(job) == Told()
+    _ended(store, job, 0)
+    assert [one["job_id"] for one in notices.collect(_context(inbox)).notices] == [job]
 
 
 def test_of_two_connections_of_a_session_the_other_tells_nothing_meanwhile(store: Store, job: str) -> None:
     with closing(_inbox(store, "s")) as one, closing(_inbox(store, "s")) as other:
-        one.add(job, watched=False)
+        one.add(job)
         assert other.ids() == [job]
         claim = one.claim(job)
         assert claim is not None
@@ -128,30 +138,28 @@ def test_of_two_connections_of_a_session_the_other_tells_nothing_meanwhile(store
         assert again.ids() == [job]
         claim = again.claim(job)
         assert claim is not None
-        claim.settle()
+        claim.tell(None)
         claim.close()
     assert os.listdir(Path(store.path, ".owed")) == []
 
 
 def test_a_call_that_is_answered_while_a_hit_is_told_stays_answered(store: Store, job: str) -> None:
     with closing(_inbox(store)) as inbox:
-        inbox.add(job, watched=True)
+        inbox.add(job)
         claim = inbox.claim(job)
         assert claim is not None
-        assert claim.progress.call == UNDER_WAY
+        assert claim.told.call == UNDER_WAY
         inbox.set_call(job, ANSWERED)
-        claim.tell(9, end=False)
+        claim.tell(Told(offset=9))
         claim.close()
-        progress = inbox.progress(job)
-        assert progress is not None
-        assert (progress.offset, progress.watched, progress.call) == (9, True, ANSWERED)
+        assert inbox.told(job) == Told(ANSWERED, end=False, offset=9)
         inbox.forget(job)
 
 
 def test_a_hook_that_tells_of_a_job_keeps_it_from_the_next_session(store: Store, job: str) -> None:
     ended = _inbox(store, "s")
-    ended.add(job, watched=False)
-    ended._let_go()  # as the kernel does when the server dies
+    ended.add(job)
+    _die(ended)
     (hook,) = Inbox.all_of(store, "s")
     claim = hook.claim(job)
     assert claim is not None
@@ -162,17 +170,17 @@ def test_a_hook_that_tells_of_a_job_keeps_it_from_the_next_session(store: Store,
     with closing(_inbox(store)) as following:
         following.arrive(lambda _: True)
         assert (hook.ids(), following.ids()) == ([], [job])
-        progress = following.progress(job)
-        assert progress is not None
-        assert progress.call == LEFT, "the call that started it was never answered"
+        told = following.told(job)
+        assert told is not None
+        assert told.call == LEFT, "the call that started it was never answered"
 
 
 def test_a_job_whose_end_an_answer_told_is_forgotten(inbox: Inbox, store: Store, job: str) -> None:
     ctx = _context(inbox)
-    assert notices.collect(ctx)[0] == []
+    assert notices.collect(ctx).notices == []
     assert job in inbox.inspected
     sent = notices.known(ctx, {"job_id": job, "state": "exited"})
-    assert sent is not None
+    assert sent
     sent(True)
     assert not inbox.inspected
     assert inbox.ids() == []
@@ -180,9 +188,9 @@ def test_a_job_whose_end_an_answer_told_is_forgotten(inbox: Inbox, store: Store,
 
 def test_a_job_that_was_removed_is_forgotten(inbox: Inbox, store: Store, job: str) -> None:
     ctx = _context(inbox)
-    assert notices.collect(ctx)[0] == []
+    assert notices.collect(ctx).notices == []
     os.rename(Path(store.path, job), Path(store.path, ".gc-" + job))
-    assert notices.collect(ctx)[0] == []
+    assert notices.collect(ctx).notices == []
     assert not inbox.inspected
     os.rename(Path(store.path, ".gc-" + job), Path(store.path, job))
 
@@ -193,15 +201,15 @@ def test_a_session_that_comes_back_learns_that_its_call_was_not_answered(store: 
     other = new_id()
     for session, started in ((first, other), (second, job)):
         ended = _inbox(store, session)
-        ended.add(started, watched=False)
-        ended._let_go()  # as the kernel does when the server dies
+        ended.add(started)
+        _die(ended)
     with closing(_inbox(store, second)) as again:
         again.arrive(lambda _: True)
         assert sorted(again.ids()) == sorted((other, job))
         for one in (other, job):
-            progress = again.progress(one)
-            assert progress is not None
-            assert progress.call == LEFT
+            told = again.told(one)
+            assert told is not None
+            assert told.call == LEFT
             again.forget(one)
 
 
@@ -225,7 +233,7 @@ def test_only_what_is_owed_of_jobs_that_are_long_gone_is_forgotten(store: Store,
     """gc does it. A job that is in the making has an entry, and no directory that anybody sees."""
     gone, young = new_id(), new_id()
     for one in (gone, young):
-        inbox.add(one, watched=False)
+        inbox.add(one)
     for path in Path(store.path, PENDING).glob("*/*"):
         if path.name in (job, gone):
             os.utime(path, (time.time() - 2 * limits.TMP_AGE_S,) * 2)

@@ -7,8 +7,8 @@ from contextlib import ExitStack
 import pytest
 
 from outlive.core.labels import Origin
-from outlive.jobs import ownership
 from outlive.jobs.context import Context
+from outlive.jobs.told import ownership
 from outlive.store import inbox as inbox_module
 from outlive.store.inbox import Inbox
 from outlive.store.root import Store

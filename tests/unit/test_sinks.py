@@ -18,32 +18,34 @@ from outlive.supervisor.events import sinks
 
 
 class Fake:
-    """Sinks whose commands are never really run. `said` has what became of each, `done` how often all were done."""
+    """Sinks whose commands are never really run. `said` has what became of each, `waiting` those whose turn comes."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         pids = itertools.count(1)
-        monkeypatch.setattr(sinks._Lane, "_spawn", lambda *_: next(pids))
-        monkeypatch.setattr(sinks._Lane, "kill", lambda _: None)
+        monkeypatch.setattr(sinks._Command, "_spawn", lambda *_: next(pids))
+        monkeypatch.setattr(sinks._Command, "kill", lambda _: None)
         self.said: list[str] = []
-        self.done = 0
+        self.waiting: list[sinks.Delivery] = []
         job: Any = SimpleNamespace(path="/nowhere")
         meta: Any = SimpleNamespace(definition={"cwd": "/"})
-        self.sinks = sinks.Sinks(job, EventLoop(), meta, self._check, self._tell)
+        self.sinks = sinks.Sinks(job, EventLoop(), meta, self._next, self._tell)
 
-    def _check(self) -> None:
-        self.done += not self.sinks.busy
+    def _next(self) -> None:
+        while self.sinks.is_free and self.waiting:
+            self.sinks.deliver(self.waiting.pop(0))
 
     def _tell(self, _: str, **content: Any) -> None:
         self.said.append(content.get("error") or "delivered")
 
     def hit(self) -> None:
         event = {"event_type": sinks.MATCHED, "watch": "w1"}
-        self.sinks.matched(sinks.Delivery(event, {sinks.COMMAND: "slow"}, [], lambda _: None))
+        self.waiting.append(sinks.Delivery(event, {sinks.COMMAND: "slow"}, [], lambda _: None))
+        self._next()
 
     def end(self, *, too_long: bool) -> None:
         (pid,) = self.sinks.pids
         if too_long:
-            self.sinks._lanes[1]._overdue()
+            self.sinks._hits._overdue()
         self.sinks.reaped(pid, signal.SIGKILL if too_long else 0)
 
 
@@ -101,7 +103,7 @@ def test_a_successor_tells_the_sinks_that_have_no_result_and_each_result_is_reco
     targets = {"file": "hits", "command": "slow"}
     delivery = sinks.Delivery({"event_type": sinks.MATCHED, "watch": "w1"}, targets, [told], record)
     assert (delivery.left, delivery.is_delivered) == ({"command": "slow"}, False)
-    fake.sinks.matched(delivery)
+    fake.sinks.deliver(delivery)
     assert recorded == []
     fake.end(too_long=False)
     assert recorded == [(["file", "command"], True)]
@@ -117,20 +119,8 @@ def test_a_command_that_takes_too_long_too_often_is_not_run_for_those_that_wait_
     for _ in range(limits.SINK_STRIKES):
         fake.end(too_long=True)
     assert not fake.sinks.busy
-    assert fake.done
     assert len(fake.said) == 10
     assert sum(one.startswith("not run") for one in fake.said) == 10 - limits.SINK_STRIKES
-
-
-def test_every_command_of_a_long_queue_is_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    fake = Fake(monkeypatch)
-    for _ in range(limits.SINK_QUEUE + 5):
-        fake.hit()
-    assert fake.sinks.room < 0
-    while fake.sinks.busy:
-        fake.end(too_long=False)
-    assert fake.sinks.room == limits.SINK_QUEUE
-    assert fake.done == 1
 
 
 def test_the_history_has_so_many_deliveries_of_a_watch_a_minute(monkeypatch: pytest.MonkeyPatch) -> None:

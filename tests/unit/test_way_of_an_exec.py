@@ -25,7 +25,7 @@ ELSEWHERE = {
     "mcp/job_environment.py:JobEnvironment.get",
     "launch/fork_server_client.py:Launcher.send",
     "parts/push/tasks.py:Tasks.of_answer",
-    "jobs/notices.py:Receipt.__call__",
+    "jobs/told/notices.py:Receipt.__call__",
 }
 
 

@@ -7,12 +7,14 @@ from outlive.answers import ALWAYS, FULL_ONLY, LAST, TIME, Answer, Part, field, 
 from outlive.answers import job as known
 from outlive.answers.job import HowEnded, Job, Place, Stopped
 from outlive.answers.named import Approval, Notification, Usage
+from outlive.answers.of_parts import InList
 
 
 class Listed(Part):  # without a docstring, which would be the description of each entry
-    BRIEF = tuple(
-        "job_id state exit_code signal reason stages descendants name waiting_for_input started_at last_line message "
-        "approval host queue reachable machine supervisor_pid damage".split()
+    BRIEF = (
+        *"job_id state exit_code signal reason stages descendants name waiting_for_input started_at last_line message "
+        "approval host queue reachable machine supervisor_pid damage".split(),
+        *InList.flat(),
     )
     BRIEF_OF_OTHERS = ("others", "owner", "session", "cwd")
     IN_SENTENCES = frozenset(
@@ -46,6 +48,7 @@ class Listed(Part):  # without a docstring, which would be the description of ea
     )
     stopped: Stopped | None = part(Stopped)
     place: Place | None = part(Place)
+    of_parts: Part | None = part(InList)
     approval: Approval | None = known.APPROVAL
     usage: Usage | None = optional(known.USAGE)
     started_at: str | None = maybe("When the command started.", format=TIME)

@@ -21,6 +21,11 @@ def _made(name: str, doc: str, records: dict[str, type[Part]]) -> type[Part]:
 OfParts = _made(
     "OfParts", "What parts say of a job.", {one.name: resolve_name(one.fields) for one in parts.every() if one.fields}
 )
+InList = _made(
+    "InList",
+    "What parts say of a job in a list.",
+    {one.name: resolve_name(one.listed) for one in parts.every() if one.listed},
+)
 Given = _made(
     "Given", "What a job was given by parts.", {one.name: resolve_name(one.given) for one in parts.every() if one.given}
 )

@@ -16,7 +16,7 @@ _NAMES = (
     *("cli.help", "cli.human", "cli.live.progress", "cli.refusal", "cli.summary"),
     *("cli.text", "config.file", "jobs.conditions.job_wait", "jobs.diagnosis.deleted"),
     *("jobs.diagnosis.findings", "jobs.interaction.prompt"),
-    "jobs.notices",
+    "jobs.told.notices",
     *("jobs.starting.adopting", "jobs.starting.scope"),
     *("launch.from_cli", "supervisor.guardian"),
 )

@@ -112,10 +112,17 @@ def _tell(call: Call, ctx: Context, answer: dict[str, object]) -> None:
     finally:
         if ctx.sent is not None:
             ctx.sent(written)
-        if ctx.inbox is not None and written:
-            from outlive.jobs import notices  # late: 4 ms, for the shell of an agent
+        if written:
+            note_told(ctx, answer)
 
-            notices.answered(ctx, answer)
+
+def note_told(ctx: Context, answer: dict[str, object]) -> None:
+    """Note that the agent's session, if this is its shell, was told this of jobs."""
+    if ctx.inbox is not None:
+        from outlive.jobs.told import notices  # late: 4 ms, for the shell of an agent
+
+        notices.known(ctx, answer)(True)
+        ctx.inbox.close()
 
 
 def _follow(verb: Verb, call: Call) -> int:

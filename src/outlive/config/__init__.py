@@ -61,10 +61,6 @@ KEYS: dict[str, dict[str, tuple[str, object]]] = {
         # Which lines report a failure, besides those built in: parts/failures/lines/problem_matchers.py, in the file alone
         "problem_matcher": (TABLES, None),
     },
-    "mcp": {
-        # Secrets in what a client is shown: all that are known, the values of variables, or none
-        "mask": ("all|named|none", "all"),
-    },
     "serve": {"workdir": ("string", None)},
     "sandbox": {},  # parts/sandbox/settings.py
     "gc": {

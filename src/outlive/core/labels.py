@@ -46,6 +46,12 @@ def tag_matches(pattern: str, tags: list[str]) -> bool:
     return any(tag == prefix or tag.startswith(prefix + ".") for tag in tags)
 
 
+def is_port_name(text: str) -> bool:
+    """Return whether a port may have this name: a letter, and at most 23 letters, digits, hyphens and underscores."""
+    plain = text.replace("-", "0").replace("_", "0")
+    return plain.isascii() and plain.isalnum() and text[0].isalpha() and len(text) <= limits.PORT_NAME_CHARS
+
+
 class Origin(NamedTuple):
     """Where a job comes from, which decides who may reach it: scope, owner, directory and session, as in `core/records.py`."""
 

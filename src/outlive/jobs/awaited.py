@@ -9,9 +9,10 @@ from contextlib import ExitStack
 from outlive.answers import sentences
 from outlive.core.records import FINISHED, Definition
 from outlive.errors import OutliveError, per_face
-from outlive.jobs import adoption, lookup, ownership
+from outlive.jobs import adoption, lookup
 from outlive.jobs.context import Context, Principal
 from outlive.jobs.starting import gate
+from outlive.jobs.told import ownership
 from outlive.store.job_dir import JobDir
 
 _MOST = 200  # each costs some open files
@@ -89,8 +90,8 @@ def _untold(caller: Principal) -> Iterator[str]:
     if caller.inbox is None:
         return
     for job_id in caller.inbox.ids():
-        progress = caller.inbox.progress(job_id)
-        if progress is not None and not progress.end:
+        told = caller.inbox.told(job_id)
+        if told is not None and not told.end:
             yield job_id
 
 

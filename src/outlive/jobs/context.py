@@ -126,6 +126,7 @@ class Context:
         self.of_others: dict[str, str] = {}  # whose each job of another session is, by id; as `titles`
         # Whether a session has ended, by the name of its inbox: `ownership` finds it out once in a call
         self.ended_sessions: dict[str, bool] = {}
+        self.shows: set[str] = set()  # the jobs of which `known_to_session` holds what this call shows
         self.left = False  # set by `notices.leave` once it has noted that this call ended without an answer
 
     def said(self, answered: object, *, titles: bool = True) -> list[str]:

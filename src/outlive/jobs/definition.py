@@ -21,11 +21,12 @@ from outlive.core.records import EXEC, LOCAL, Definition, Notification, Sandbox,
 from outlive.core.units import timestamp
 from outlive.errors import OutliveError, argument, from_os, invalid, shortened
 from outlive.jobs import command as command_module
-from outlive.jobs import ownership, watch_spec
+from outlive.jobs import watch_spec
 from outlive.jobs.context import Context, Principal
 from outlive.jobs.pipelines.naming import name_of
 from outlive.jobs.starting import boundary, gate
 from outlive.jobs.starting.plan import Plan
+from outlive.jobs.told import ownership
 from outlive.launch import engines
 from outlive.launch.engines import Host
 from outlive.system import fds, machine
@@ -100,7 +101,7 @@ def plan(ctx: Context, job_id: str, *, start_now: bool, **args: Any) -> Plan:
         machine=machine.here(),
         created_at=timestamp(),
         root=ctx.store.path,
-        kept={name: value for part in parts.every() for name, value in part.kept(args).items()},
+        kept={name: value for part in parts.every() for name, value in part.kept(ctx, args).items()},
     )
     boundary.require_sinks(definition)
     check_parts(definition)

@@ -10,11 +10,12 @@ from contextlib import closing
 from outlive import limits
 from outlive.core.ids import short_id
 from outlive.errors import OutliveError, from_os
-from outlive.jobs import acts, adoption, ownership, processes
+from outlive.jobs import acts, adoption, processes
 from outlive.jobs.context import Context, Principal
 from outlive.jobs.control_client import ControlClient, refused, unanswered
 from outlive.jobs.diagnosis import other_machine
 from outlive.jobs.starting import gate
+from outlive.jobs.told import ownership
 from outlive.launch import engines
 from outlive.store.cleanup import delete as store_delete
 from outlive.store.cleanup.deletions import REMOVED, Deletions
@@ -196,7 +197,7 @@ def delete(ctx: Context, job: JobDir, *, ending: bool = False) -> tuple[str, int
 
 def _note_of(ctx: Context, inspection: Inspection) -> Callable[[int], None] | None:
     """Return what writes down, before the job is gone, who deletes the job of another session, which is told
-    (jobs/notices.py); None for other jobs."""
+    (jobs/told/notices.py); None for other jobs."""
     definition, state = inspection.definition, inspection.state.state
     if definition.session is None or (ownership.session_of(ctx.caller) and ownership.is_own(ctx, definition)):
         return None

@@ -10,9 +10,10 @@ import time
 
 from outlive import limits, parts
 from outlive.answers import ABSENT, sentences
+from outlive.answers import Part as Fields
 from outlive.answers.advice import PART, Advice, told
 from outlive.answers.job import Described, HowEnded, Losses, Outcome, Place, Prompt, Stopped
-from outlive.answers.of_parts import Given, OfParts
+from outlive.answers.of_parts import Given, InList, OfParts
 from outlive.core.ids import short_id
 from outlive.core.records import Sandbox, Sources
 from outlive.core.started import never_ran, started_at
@@ -148,6 +149,15 @@ def given(inspection: Inspection) -> Said:
             setattr(fields, part.name, said.fields)
             found += said.advice
     return Said(fields, found)
+
+
+def in_list(inspection: Inspection) -> Fields:
+    """Return what the parts of outlive say of a job in a list."""
+    fields = InList()
+    for part in parts.every():
+        if part.listed:
+            setattr(fields, part.name, part.entry_of(inspection))
+    return fields
 
 
 def advice_of_missing(inspection: Inspection) -> list[Advice]:

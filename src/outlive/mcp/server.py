@@ -28,7 +28,6 @@ from outlive.mcp.caller import DELIVERY, CallerOf, Request, client_of, on_stdio
 from outlive.mcp.extension import Answer, Call, Extension, Front, Handler, Instead
 from outlive.mcp.introduction import TOOLS_CACHE, Introduction
 from outlive.mcp.json_safe import encodable_members
-from outlive.mcp.masks.secrets import masked_answer
 from outlive.mcp.tools import listing
 from outlive.mcp.tools.call import Around, Calls
 from outlive.mcp.tools.offer import PROCESS
@@ -88,8 +87,8 @@ class Handlers:
             if instead is not None:
                 self._note(ctx, instead.sent)
                 return instead.result
-        news, sent = self._calls.notices(caller, answer)
-        answer |= {"notices": news} if news else {}
+        sent = self._calls.notices(caller, answer)
+        answer |= {"notices": sent.notices} if sent.notices else {}
         for extension in self._extensions:
             extension.answered(call, answer)
         detail = self._calls.tools.detail(params.arguments or {})
@@ -98,8 +97,7 @@ class Handlers:
             few = sum(len(value) for value in answer.values() if isinstance(value, str)) < _LARGE_CHARS
             result = made() if few else await threads.run(partial(in_turn, made), caller=caller.owner)
         except BaseException:  # the call was cancelled
-            if sent is not None:
-                sent(False)
+            sent(False)
             raise
         self._note(ctx, sent)
         return result
@@ -107,7 +105,7 @@ class Handlers:
     def _note(self, ctx: Request, sent: Callable[[bool], None] | None) -> None:
         """Have `sent` called when the answer has been written, or never will be. Nothing is waited for from here to the
         end of the handler."""
-        if sent is None:
+        if not sent:
             return
         if private_parts.is_cancelled(ctx):  # it crossed the answer, which the SDK drops
             sent(False)
@@ -210,7 +208,7 @@ class Results:
         sent: then the text of a full answer has its members too, and a program finds the object in `_meta`.
         `capabilities`: of the client."""
         process = PROCESS in self._calls.tools.offers
-        safe = masked_answer(encodable_members(answer), self._calls.secrets.masker(answer))
+        safe = self._calls.secrets.masked_answer(encodable_members(answer))
         if not process:
             advice.leave_out_kill(safe)
         sized = envelope.sized(safe, detail)

@@ -10,7 +10,7 @@ from types import ModuleType
 from typing import TypeAlias
 
 from outlive.core.place import resolve_name
-from outlive.part import Hold, Inspection, JobDir, Part
+from outlive.part import Definition, Hold, Inspection, JobDir, Part, State
 
 NAMES = (
     "completion",
@@ -31,16 +31,18 @@ NAMES = (
     "push",
     "reports",
     "encodings",
+    "masks",
+    "order",
 )  # the order in which they are asked
 # Member of `meta.json` → the part that keeps it there
-KEEPERS = {"report": "reports", "resources": "limits", "approval": "permission", "sandbox": "sandbox"}
+KEEPERS = {"report": "reports", "resources": "limits", "approval": "permission", "sandbox": "sandbox", "ports": "order"}
 # Members of `meta.json` of a job that starts when the part lets it (jobs/starting/gate.py): it is not started without the part
 HELD = ("approval",)
 # Section of the configuration → the part that has its keys (`settings`)
-SECTIONS = {"sandbox": "sandbox", "audit": "audit", "policy": "permission"}
-# Parts with code for supervisors: limits does something for a job that has such a member (supervisor/added.py), which is not
-# started without; audit notes what a supervisor did (supervisor/events/noting.py)
-IN_SUPERVISOR = ("limits", "audit")
+SECTIONS = {"sandbox": "sandbox", "audit": "audit", "policy": "permission", "mcp": "masks", "ports": "order"}
+# Parts with code for supervisors: limits and order do something for a job that has such a member (supervisor/added.py), which
+# is not started without; audit notes what a supervisor did (supervisor/events/noting.py)
+IN_SUPERVISOR = ("limits", "order", "audit")
 # The part that starts the command of a job with such a member in a sandbox: its module `in_supervisor` has CONFINEMENT
 # (supervisor/confined/) and LOOK (store/inspection/workspace.py). It is not started without
 CONFINES = "sandbox"
@@ -90,6 +92,11 @@ def boundary() -> str | None:
     return next((part.boundary for part in every() if part.boundary), None)
 
 
+def masking() -> str | None:
+    """Return "module:class" of what masks secrets in a server (mcp/masking.py); None if no part has it."""
+    return next((part.masking for part in every() if part.masking), None)
+
+
 def keyboard(job: JobDir) -> Hold | None:
     """Return who holds the keyboard of a running job's terminal; None if no person does."""
     return next((hold for part in every() if (hold := part.keyboard(job)) is not None), None)
@@ -98,6 +105,11 @@ def keyboard(job: JobDir) -> Hold | None:
 def how_to_answer(inspection: Inspection, *, hidden: bool) -> str | None:
     """Return how to answer what a job with a terminal asks, where a part knows better ways than the heart."""
     return next(filter(None, (part.how_to_answer(inspection, hidden=hidden) for part in every())), None)
+
+
+def ports(definition: Definition, state: State | None = None) -> dict[str, int | None]:
+    """Return the ports that parts gave a job, by their names; None as long as it has not started."""
+    return {name: port for part in every() for name, port in part.ports(definition, state).items()}
 
 
 def missing(kept: Mapping[str, object]) -> list[str]:

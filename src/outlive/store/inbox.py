@@ -6,7 +6,7 @@ a hook finds the inbox of its window, whose session Claude Code renames at `/cle
 goes to the next session of that client in that directory.
 
 The file of a job is there from its start until the session was told of its end, and says how far in the job's history it
-was told (`Progress`). The process that tells of the job holds the lock of that file (`Claim`), so only one of several
+was told (`Told`). The process that tells of the job holds the lock of that file (`Claim`), so only one of several
 servers and hooks does. The position moves when the answer was sent, so the death of a server loses no notice.
 """
 
@@ -17,6 +17,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from typing import NamedTuple
 
 from outlive import limits
 from outlive.core.ids import is_id, sha256
@@ -31,11 +32,14 @@ PENDING = ".owed"
 _SHELLS_CLIENT = "claude-code"
 _SHELLS_DIRECTORY = "CLAUDE_PROJECT_DIR"
 # The call that started a job: it was answered, is under way, or ended without an answer; FOLLOWED: it was answered with a
-# task, for whose end the client looks
+# task, for whose end the client looks. UNDER_WAY is not stored: the process of the call holds a lock until it is over
 ANSWERED, UNDER_WAY, LEFT, FOLLOWED = range(4)
 _LIVE = "live"
 _BYTE = 0  # of a file, which is locked
+_CALL = 1  # of an entry: locked by the process of the call that started the job
 _ENTRY_BYTES = 32
+_ENTRY = b"%d %d %020d\n"  # a `Told`
+_CALL_BYTES = 2  # with the blank behind it
 _TRIES = 100  # another process has the inbox for some system calls
 _TRY_S = 0.002
 
@@ -50,33 +54,23 @@ def family_of(client: str, directory: str | None) -> str:
     return mark_of(f"{client}\0{directory or ''}")
 
 
-class Progress:
-    """How far a session was told of a job: `offset` bytes of the job's history, and its `end` or
-    not.
+class Told(NamedTuple):
+    """What a session was told of a job: its `end` or not, and `offset` bytes of its history. `call` is how the call that
+    started the job stands."""
 
-    `watched`: the job's output is, so hits may be found after its end. `call` is how the call that
-    started it stands.
-    """
-
-    __slots__ = ("call", "end", "offset", "watched")
-
-    def __init__(self, offset: int = 0, *, end: bool = False, watched: bool = True, call: int = ANSWERED) -> None:
-        self.offset = offset
-        self.end = end
-        self.watched = watched
-        self.call = call
+    call: int = ANSWERED
+    end: bool = False
+    offset: int = 0
 
     @classmethod
-    def read(cls, data: bytes) -> Progress:
-        """Return what `data` says. An entry whose writer was killed says nothing."""
+    def read(cls, fd: int) -> Told:
+        """Return what an entry says. One whose writer was killed says nothing. Errors: OSError."""
         try:
-            offset, end, watched, call = map(int, data.split())
+            call, end, offset = map(int, os.pread(fd, _ENTRY_BYTES, 0).split())
         except ValueError:
             return cls()
-        return cls(offset, end=bool(end), watched=bool(watched), call=call)
-
-    def written(self) -> bytes:
-        return b"%020d %d %d %d\n" % (self.offset, self.end, self.watched, self.call)
+        is_under_way = call == LEFT and locks.is_held(fd, _CALL)
+        return cls(UNDER_WAY if is_under_way else call, bool(end), offset)
 
 
 class Claim:
@@ -84,10 +78,10 @@ class Claim:
     answer that has it is dropped."""
 
     def __init__(self, inbox: Inbox, job_id: str, fd: int) -> None:
-        self._inbox = inbox
+        self.inbox = inbox
         self.job_id = job_id
         self._fd = fd
-        self.progress = _progress(fd)
+        self.told = Told.read(fd)
 
     def close(self) -> None:
         if self._fd >= 0:
@@ -96,16 +90,14 @@ class Claim:
 
     __del__ = close
 
-    def tell(self, offset: int, *, end: bool, answered: bool = False) -> None:
-        """Note what the session was told. `answered`: the call that started the job is told of
-        too."""
-        progress = _progress(self._fd)  # the call may have been answered meanwhile
-        call = ANSWERED if answered else progress.call
-        _write(self._fd, Progress(offset, end=end, watched=progress.watched, call=call))
-
-    def settle(self) -> None:
-        """Delete the entry: all was told."""
-        self._inbox.forget(self.job_id)
+    def tell(self, told: Told | None) -> None:
+        """Note what the session was told; None: all, and the entry is deleted. (How the call stands is left as it is: it
+        may have changed meanwhile.)"""
+        if told is None:
+            self.inbox.forget(self.job_id)
+            return
+        with suppress(OSError):
+            os.pwrite(self._fd, (_ENTRY % told)[_CALL_BYTES:], _CALL_BYTES)
 
 
 class Inbox:
@@ -117,15 +109,19 @@ class Inbox:
         if it serves no other client."""
         self._store = store
         self.name = name
+        self.family, _, self.session = name.partition(".")
         self._place = f"{PENDING}/{name}"
         self._may_take = takes
         self._host = host
         self._live: int | None = None
+        self._calls: dict[str, int] = {}  # the entries of jobs whose calls are under way here
         self._holding = threading.Lock()
         self.killed: set[str] = set()  # jobs that this connection has sent a signal
         self.inspected: dict[str, float] = {}  # when it was last seen whether a silent job lives
         self.pending: set[str] = set()  # the jobs of this session whose end it was not told, when that was last seen
         self.lost: set[str] = set()  # those of them whose root was deleted
+        # Of jobs that answers show which are about to be sent: what the session knows then (jobs/told/known_to_session.py)
+        self.records: dict[str, bytes] = {}
         # Of each `wait` under way, the jobs whose ends it will tell; threads change it
         self.waits: list[list[str]] = []
 
@@ -146,7 +142,7 @@ class Inbox:
     def all_of(cls, store: Store, session: str) -> list[Inbox]:
         """Return the inboxes of a session, one for each directory in which its jobs were started.
         They take nothing of other sessions."""
-        return [inbox for inbox in cls.every(store) if inbox.name.partition(".")[2] == mark_of(session)]
+        return [inbox for inbox in cls.every(store) if inbox.session == mark_of(session)]
 
     @classmethod
     def every(cls, store: Store) -> list[Inbox]:
@@ -160,6 +156,12 @@ class Inbox:
             return pid, start
         return None
 
+    def is_live(self) -> bool:
+        """Return whether the session has a live connection in this directory."""
+        with suppress(OSError), Closing(self._open(_LIVE, os.O_RDONLY)) as live:
+            return locks.is_shared(live, _BYTE)
+        return False
+
     # --- the directory ---
 
     def _open(self, name: str, flags: int = os.O_RDWR) -> int:
@@ -171,33 +173,32 @@ class Inbox:
         may ask for it at once."""
         with self._holding:
             for _ in range(_TRIES if self._live is None else 0):
-                if self._was_tried():
-                    return
-                time.sleep(_TRY_S)
+                try:
+                    self._live = self._held()
+                except (FileNotFoundError, BlockingIOError):
+                    time.sleep(_TRY_S)
+                    continue
+                except OSError:  # a full disk, or a file system that takes no writes or no locks
+                    pass
+                return
 
-    def _was_tried(self) -> bool:
-        """Return whether the session has its live connection now, or trying again is of no use."""
+    def _held(self) -> int:
+        """Return the file whose lock shows the connection. Errors: OSError; FileNotFoundError or BlockingIOError if
+        another process is just deleting the directory."""
+        for path in (PENDING, self._place):
+            with suppress(FileExistsError):
+                os.mkdir(path, 0o700, dir_fd=self._store.fd)
+        live = self._open(_LIVE, os.O_RDWR | os.O_CREAT)
         try:
-            for path in (PENDING, self._place):
-                with suppress(FileExistsError):
-                    os.mkdir(path, 0o700, dir_fd=self._store.fd)
-            live = self._open(_LIVE, os.O_RDWR | os.O_CREAT)
-        except FileNotFoundError:  # another process has just deleted the directory
-            return False
-        except OSError:  # a full disk, or a file system that takes no writes
-            return True
-        try:
-            is_held = locks.share(live, _BYTE) and os.fstat(live).st_nlink > 0
-        except OSError:  # as where no locks are
-            is_held = False
-        if not is_held:
+            if not locks.share(live, _BYTE) or not os.fstat(live).st_nlink:
+                raise BlockingIOError(self._place)
+        except OSError:
             os.close(live)
-            return False
-        self._live = live
+            raise
         if self._host is not None:
             with suppress(OSError):  # a full disk: hooks then find this inbox by its name alone
                 os.pwrite(live, b"%015d %015d\n" % self._host, 0)
-        return True
+        return live
 
     def _let_go(self) -> None:
         with self._holding:
@@ -220,6 +221,8 @@ class Inbox:
                 os.rmdir(self._place, dir_fd=self._store.fd)
 
     def close(self) -> None:
+        for job_id in list(self._calls):
+            self._end_call(job_id)
         self._let_go()
         with suppress(OSError), self.ended():
             pass  # it is deleted if it is empty
@@ -230,15 +233,14 @@ class Inbox:
         job."""
         if not self._may_take:
             return
-        self._take_all(self.name, may)  # first: a live session's cannot be taken
+        self._take_all(Inbox(self._store, self.name), may)  # first: a live session's cannot be taken
         self._hold()
         self._may_take = self._live is None  # where no disk takes it, the next call tries again
-        for name in _names(self._store):
-            if name != self.name and name.partition(".")[0] == self.name.partition(".")[0]:
-                self._take_all(name, may)
+        for other in Inbox.every(self._store):
+            if other.name != self.name and other.family == self.family:
+                self._take_all(other, may)
 
-    def _take_all(self, name: str, may: Callable[[str], bool]) -> None:
-        other = Inbox(self._store, name)
+    def _take_all(self, other: Inbox, may: Callable[[str], bool]) -> None:
         with suppress(OSError), other.ended():
             for job_id in filter(may, other.ids()):
                 self._take(other, job_id)
@@ -249,8 +251,8 @@ class Inbox:
         if claim is None:  # a hook tells it just now
             return
         try:
-            ended = {UNDER_WAY: LEFT, FOLLOWED: ANSWERED}
-            other.set_call(job_id, ended.get(claim.progress.call, claim.progress.call))
+            if claim.told.call == FOLLOWED:
+                other.set_call(job_id, ANSWERED)
             if other.name != self.name:
                 self._hold()
                 root = self._store.fd
@@ -260,21 +262,23 @@ class Inbox:
 
     # --- the entries ---
 
-    def add(self, job_id: str, *, watched: bool) -> None:
+    def add(self, job_id: str) -> None:
+        """Add the job that a call is about to start."""
         self.pending.add(job_id)
-        self._write(job_id, Progress(watched=watched, call=UNDER_WAY))
+        self._make(job_id)
+        self.begin_call(job_id)
 
     def add_lost(self, job_ids: set[str]) -> None:
         """Add jobs of a root that was in this place before, unless they are in this one."""
         for job_id in job_ids.difference(self._store.ids()) if job_ids else ():
             self.lost.add(job_id)
-            self._write(job_id, Progress())
+            self._make(job_id)
 
-    def _write(self, job_id: str, progress: Progress) -> None:
+    def _make(self, job_id: str) -> None:
         for _ in range(2):  # the directory may have been deleted
             self._hold()
             with suppress(OSError), Closing(self._open(job_id, os.O_WRONLY | os.O_CREAT)) as fd:
-                _write(fd, progress)
+                os.pwrite(fd, _ENTRY % Told(), 0)
                 return
             self._let_go()
 
@@ -287,19 +291,30 @@ class Inbox:
         self.pending = set(ids)
         return ids
 
-    def progress(self, job_id: str) -> Progress | None:
+    def told(self, job_id: str) -> Told | None:
         """Return what was told of a job; None if it has no entry here."""
         with suppress(OSError), Closing(self._open(job_id, os.O_RDONLY)) as fd:
-            return _progress(fd)
+            return Told.read(fd)
         return None
 
+    def begin_call(self, job_id: str) -> None:
+        """Note that a call is under way that starts a job. It is left if this process dies before `set_call`."""
+        self._end_call(job_id)
+        with suppress(OSError):
+            self._calls[job_id] = fd = self._open(job_id)
+            locks.take(fd, _CALL)
+            os.pwrite(fd, b"%d" % LEFT, 0)
+
     def set_call(self, job_id: str, call: int) -> None:
-        """Note how the call stands that started a job."""
-        with suppress(OSError), Closing(self._open(job_id)) as fd:
-            progress = _progress(fd)
-            if progress.call != call:
-                progress.call = call
-                _write(fd, progress)
+        """Note how the call ended that started a job."""
+        with suppress(OSError), Closing(self._open(job_id, os.O_WRONLY)) as fd:
+            os.pwrite(fd, b"%d" % call, 0)
+        self._end_call(job_id)
+
+    def _end_call(self, job_id: str) -> None:
+        fd = self._calls.pop(job_id, None)
+        if fd is not None:
+            os.close(fd)
 
     def claim(self, job_id: str) -> Claim | None:
         """Return the right to tell of a job; None if another answer tells of it, or all was told."""
@@ -317,17 +332,9 @@ class Inbox:
         self.inspected.pop(job_id, None)
         self.pending.discard(job_id)
         self.lost.discard(job_id)
+        self._end_call(job_id)
         with suppress(OSError):
             os.unlink(f"{self._place}/{job_id}", dir_fd=self._store.fd)
-
-
-def _progress(fd: int) -> Progress:
-    return Progress.read(os.pread(fd, _ENTRY_BYTES, 0))
-
-
-def _write(fd: int, progress: Progress) -> None:
-    with suppress(OSError):
-        os.pwrite(fd, progress.written(), 0)
 
 
 def _names(store: Store) -> list[str]:
@@ -340,27 +347,17 @@ def _names(store: Store) -> list[str]:
 def has_connection(store: Store, name: str) -> bool:
     """Return whether the session of an inbox has a live connection, in whichever directory."""
     session = name.partition(".")[2]
-    return any(_is_held(store, one) for one in _names(store) if one.partition(".")[2] == session)
-
-
-def _is_held(store: Store, name: str) -> bool:
-    try:
-        live = atomic_file.open_regular(store.fd, f"{PENDING}/{name}/{_LIVE}", os.O_RDONLY)
-    except OSError:
-        return False
-    with Closing(live):
-        return locks.is_shared(live, _BYTE)
+    return any(Inbox(store, one).is_live() for one in _names(store) if one.partition(".")[2] == session)
 
 
 def forget_removed(store: Store) -> None:
     """Delete the entries of jobs that no longer exist: their sessions never came back. Delete the
     inboxes that are empty then, unless their sessions are there."""
     known = set(store.ids())
-    for name in _names(store):
-        inbox = Inbox(store, name)
+    for inbox in Inbox.every(store):
         for job_id in inbox.ids():
             with suppress(OSError):
-                written = os.stat(f"{PENDING}/{name}/{job_id}", dir_fd=store.fd, follow_symlinks=False).st_mtime
+                written = os.stat(f"{PENDING}/{inbox.name}/{job_id}", dir_fd=store.fd, follow_symlinks=False).st_mtime
                 # Else the job may be in the making
                 if job_id not in known and time.time() - written > limits.TMP_AGE_S:
                     inbox.forget(job_id)

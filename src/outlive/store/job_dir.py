@@ -36,8 +36,8 @@ SCRIPT = "script"
 STAGES = "stages"  # the exit codes of a pipeline, as bash wrote them (jobs/pipelines/stages.py)
 MASKS = (".mask0", ".mask1")  # where values of masked variables stand in the logs (store/output/masks.py)
 IO, CONTROL, FIFOS = ".io", ".io/control", (".io/stdout", ".io/stderr")
-# How far each log was searched for the patterns of watches: for the history, and for the sinks
-WATCHED, DELIVERED = ".watched", ".delivered"
+# How far each log was searched for the patterns of watches
+WATCHED = ".watched"
 FAULT = "fault-"  # <process>.txt: the traceback of a process of ours (store/fault_report.py)
 SEEN = ".seen"  # a directory: <hash of a client> holds where that client's last answer ended
 SUPERVISOR_BYTE, GUARDIAN_BYTE = 0, 1

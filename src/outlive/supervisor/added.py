@@ -8,7 +8,7 @@ Such a part stands in `IN_SUPERVISOR` of the list of parts, and has a module `in
 from __future__ import annotations
 
 import errno
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from typing import NamedTuple
 
@@ -31,8 +31,8 @@ class Running(NamedTuple):
 class Added:
     """What a part does for one job, in the order of these methods, each of which does nothing by default.
 
-    A process that takes over makes another one from the same definition. It starts at `running`, or if nothing was
-    spawned yet, at `begin`. So what must not be lost is in the state: as a member of the part's own in `kept`.
+    A process that takes over makes another one from the same definition. It starts at `taken`, or if nothing was spawned
+    yet, at `begin`. So what must not be lost is in the state: as a member of the part's own in `kept`.
     """
 
     def __init__(self, definition: Definition) -> None:
@@ -42,6 +42,23 @@ class Added:
         """Make what the command needs, before it is spawned. A start that was killed may have made it. Errors: OSError;
         then nothing is started."""
         return state
+
+    def held(self) -> Mapping[str, int]:
+        """Return the open files that are to stay open though this process is killed (escrow.py), by names that begin with
+        that of the part. It is asked after `begin`, and after `taken` in a process with a guardian of its own."""
+        return {}
+
+    def taken(self, state: State, held: Mapping[str, int]) -> None:
+        """Go on for a command that a process started which was killed. `held`: what that one held, as far as it is still
+        there: nothing of it if its guardian was killed too."""
+
+    def words(self, state: State, command: Sequence[str]) -> list[str]:
+        """Return the command as it is executed: a shell string, or its words."""
+        return [*command]
+
+    def environment(self, state: State) -> Mapping[str, str]:
+        """Return the variables that the command gets whatever else was given."""
+        return {}
 
     def prepare(self) -> None:
         """Change the process that becomes the command, or the sandbox around it, before execve(2). Errors: OSError, as of execve(2)."""
@@ -76,6 +93,22 @@ class AllAdded(Added):
         for one in self.each:
             state = one.begin(state)
         return state
+
+    def held(self) -> Mapping[str, int]:
+        return {name: fd for one in self.each for name, fd in one.held().items()}
+
+    def taken(self, state: State, held: Mapping[str, int]) -> None:
+        for one in self.each:
+            one.taken(state, held)
+
+    def words(self, state: State, command: Sequence[str]) -> list[str]:
+        words = [*command]
+        for one in self.each:
+            words = one.words(state, words)
+        return words
+
+    def environment(self, state: State) -> Mapping[str, str]:
+        return {name: value for one in self.each for name, value in one.environment(state).items()}
 
     def prepare(self) -> None:
         for one in self.each:

@@ -66,6 +66,7 @@ def start(request: Request, stdin_fd: int | None, waiter: socket.socket | None, 
         fault_points.at("start_ends")
         added = to_start(definition)
         state = added.begin(state)
+        hold(escrow, added)
         _require_spare_files()
         _reserve_the_last(job)
         job.make_logs()  # the launcher has done it by now, unless it was killed
@@ -158,6 +159,13 @@ def reserve(job: JobDir) -> None:
         return
 
 
+def hold(escrow: Escrow, added: AllAdded) -> None:
+    """Keep what parts hold open if this process is killed."""
+    held = added.held()
+    if held:
+        escrow.put({**held})
+
+
 def own_identity() -> SupervisorId:
     return SupervisorId(pid=os.getpid(), start_time=process.start_time(os.getpid()))
 
@@ -191,8 +199,9 @@ def _open_first_data(job: JobDir, job_fds: JobFds) -> None:
 def _spawn(job: JobDir, request: Request, state: State, stdin: int | None, job_fds: JobFds, added: AllAdded) -> State:
     """Spawn the command, and write and return the state that has its identity."""
     definition = request.definition
-    argv = [*definition.shell, definition.command[0]] if definition.shell else list(definition.command)
-    env = _environment(request, pty=definition.pty)
+    words = added.words(state, definition.command)
+    argv = [*definition.shell, words[0]] if definition.shell else words
+    env = {**_environment(request, pty=definition.pty), **added.environment(state)}
     stdio = {} if definition.pty else _pipes(job)
     if stdin is not None:
         stdio[0] = stdin

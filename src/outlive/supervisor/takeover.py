@@ -23,7 +23,7 @@ from outlive.supervisor.ending import outcome
 from outlive.supervisor.escrow import Escrow
 from outlive.supervisor.job_fds import JobFds
 from outlive.supervisor.request import Request
-from outlive.supervisor.start import own_identity, reserve, start, write_down
+from outlive.supervisor.start import hold, own_identity, reserve, start, write_down
 from outlive.supervisor.supervisor import Supervisor
 from outlive.system import fault_points, prctl, process, tree
 
@@ -54,7 +54,9 @@ def take_over(job: JobDir, request: Request, files: dict[str, int], escrow: Escr
     job_fds = JobFds.taken(job, escrow, held)
     state = write_down(job, _recovered(job, state, parent=True, report=job_fds.report))
     fault_points.at("takeover_recorded")
-    Supervisor(job, request, state, job_fds, of_started(request.definition), parent=True).run(None)
+    added = of_started(request.definition)
+    added.taken(state, held)
+    Supervisor(job, request, state, job_fds, added, parent=True).run(None)
 
 
 def adopt(request: Request, waiter: socket.socket | None, escrow: Escrow, held: dict[str, int]) -> None:
@@ -81,7 +83,10 @@ def adopt(request: Request, waiter: socket.socket | None, escrow: Escrow, held: 
     state = _known(job) or State(job_id=request.job_id)
     state = write_down(job, _recovered(job, state, parent=False, command=request.command))
     fault_points.at("adopt_recorded")
-    Supervisor(job, request, state, job_fds, of_started(request.definition), parent=False).run(waiter)
+    added = of_started(request.definition)
+    added.taken(state, held)
+    hold(escrow, added)
+    Supervisor(job, request, state, job_fds, added, parent=False).run(waiter)
 
 
 def _known(job: JobDir) -> State | None:

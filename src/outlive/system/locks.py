@@ -43,6 +43,11 @@ def _is_set(fd: int, kind: int, byte: int) -> bool:
     return True
 
 
+def free(fd: int, byte: int) -> None:
+    """Give up the lock of one byte, for all copies of the description behind `fd`."""
+    fcntl.fcntl(fd, _SETLK, _flock(fcntl.F_UNLCK, byte))
+
+
 def wait_for(fd: int, byte: int) -> None:
     """Wait until no other description holds the lock of one byte, and take it."""
     fcntl.fcntl(fd, _SETLKW, _flock(fcntl.F_WRLCK, byte))

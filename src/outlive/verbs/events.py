@@ -10,8 +10,9 @@ from outlive import limits
 from outlive.answers import sentences
 from outlive.answers.job import Job
 from outlive.answers.reading import Events
-from outlive.jobs import adoption, known_to_session, lookup
+from outlive.jobs import adoption, lookup
 from outlive.jobs.context import Context
+from outlive.jobs.told import known_to_session
 from outlive.render import head_and_tail
 from outlive.store import history as log
 from outlive.store.inspection.inspect import Inspection

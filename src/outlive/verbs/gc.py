@@ -12,8 +12,9 @@ from outlive.answers.ending import IN_WINDOW, Collected, Decided, KeptTo, Totals
 from outlive.core.bounds import Bounds
 from outlive.core.units import duration_ms, seconds_or
 from outlive.errors import OutliveError, argument
-from outlive.jobs import acts, lookup, ownership
+from outlive.jobs import acts, lookup
 from outlive.jobs.context import Context
+from outlive.jobs.told import ownership
 from outlive.store.cleanup import delete as store_gc
 from outlive.store.cleanup import disk_use
 from outlive.store.cleanup.deletions import Deletions

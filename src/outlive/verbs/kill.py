@@ -12,8 +12,9 @@ from outlive.answers.job import Job
 from outlive.core.ids import short_id
 from outlive.core.nearest import nearest
 from outlive.errors import OutliveError, invalid
-from outlive.jobs import adoption, ending, job_answer, known_to_session, lookup, processes, several
+from outlive.jobs import adoption, ending, job_answer, lookup, processes, several
 from outlive.jobs.context import Context
+from outlive.jobs.told import known_to_session
 from outlive.render import ends
 from outlive.store.inspection.inspect import Inspection
 from outlive.store.job_dir import JobDir
@@ -62,7 +63,7 @@ class _Kill:
     def note_shown(self) -> None:
         """Take note that the caller is shown what the job printed since the signal, if nothing before it is unread."""
         is_whole = self._end - self._printed <= limits.SNIPPET_BYTES
-        if is_whole and known_to_session.seen_here(self._ctx, self.job) == self._printed:
+        if is_whole and known_to_session.seen(self._ctx, self.job, here=True) == self._printed:
             known_to_session.mark_seen(self._ctx, self.job, self._end)
 
     def over(self, until: float) -> Killed:

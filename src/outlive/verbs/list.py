@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from outlive import limits
+from outlive import limits, parts
 from outlive.answers import ABSENT, sentences
 from outlive.answers.job import HowEnded
 from outlive.answers.listing import Counts, List, Listed
@@ -18,10 +18,12 @@ from outlive.core.records import LOCAL, Definition
 from outlive.core.started import started_at
 from outlive.core.units import moment, seconds_or
 from outlive.errors import argument, invalid
-from outlive.jobs import adoption, job_answer, lookup, ownership
+from outlive.jobs import adoption, job_answer, lookup
 from outlive.jobs.context import Context
 from outlive.jobs.interaction import shown_output
 from outlive.jobs.pipelines import stages
+from outlive.jobs.told import ownership
+from outlive.part import Selected
 from outlive.store.inspection.inspect import Inspection
 from outlive.store.job_dir import JobDir
 from outlive.store.output.merged import Output
@@ -46,8 +48,10 @@ def list_jobs(
 ) -> List:
     """Return the jobs, running ones first, then the newest; `wanted` is a Selection. Reads only as many jobs as fill
     the answer. A model that asks for nothing in particular gets what runs, what failed, and the newest others."""
-    selection = Selection(**wanted)
-    chosen = _Filter(ctx, selection)
+    of_parts = {name: wanted.pop(name) for name in [*wanted] if name not in Selection._fields}
+    only = next(filter(None, (part.selected(ctx, of_parts) for part in parts.every())), None)
+    selection = Selection(**wanted) if only is None else Selection(**wanted, named=True)
+    chosen = _Filter(ctx, selection, only)
     asks_little = (limit, offset, selection._replace(all=False, tags=tuple(selection.tags))) == (
         limits.LIST_JOBS,
         0,
@@ -182,6 +186,7 @@ class Selection(NamedTuple):
     cwd: str | None = None
     owner: str | None = None
     all: bool = False
+    named: bool = False  # a part names the jobs: of every directory and client, if neither is asked for
 
 
 _EVERY_JOB = Selection()
@@ -191,7 +196,8 @@ class _Filter:
     """Decides which jobs were asked for, by default those of the CLI's directory, or the MCP session's own. It counts
     the others, for a caller that finds none of its own. Errors: invalid_argument, invalid_tag."""
 
-    def __init__(self, ctx: Context, wanted: Selection) -> None:
+    def __init__(self, ctx: Context, wanted: Selection, only: Selected | None) -> None:
+        self._only = only
         self._is_chosen = bool(wanted.cwd or wanted.owner)  # the call named a directory or an owner
         if wanted.all and self._is_chosen:
             message = f"{argument('all')} goes without {argument('cwd')} and {argument('owner')}"
@@ -201,6 +207,8 @@ class _Filter:
             raise invalid("host", f"{argument('host')} is the name of a host, or {LOCAL}")
         for pattern in wanted.tags:
             check_tag_pattern(pattern)
+        if only is not None and not self._is_chosen:
+            wanted = wanted._replace(all=True)
         self._ctx = ctx
         self._wanted = wanted
         here = ctx.cwd if ctx.face == "cli" and not wanted.owner else None
@@ -220,6 +228,11 @@ class _Filter:
         self._bad = 0  # of the caller's: did not end well, and were not asked for
 
     def candidates(self) -> Iterator[str]:
+        """Yield ids in the order of the answer, of those that a part names, if one does."""
+        only = None if self._only is None else self._only.job_ids
+        return self._possible() if only is None else (one for one in self._possible() if one in only)
+
+    def _possible(self) -> Iterator[str]:
         """Yield ids in the order of the answer: jobs that may run, then the others, newest first."""
         known = set()
         for job_id in lookup.live_ids(self._ctx.caller):
@@ -306,6 +319,8 @@ class _Filter:
 
     def hint(self, *, is_empty: bool) -> str | None:
         """Return what a caller should know of the jobs that were left out; None if nothing. `is_empty`: none is listed."""
+        if self._only is not None:
+            return self._only.hint
         missed = None
         if self._bad:
             call = "failed=true" if self._ctx.face == "mcp" else "--failed"
@@ -411,6 +426,7 @@ def entry_of(ctx: Context, inspection: Inspection, job: JobDir) -> Listed:
         others=(_is_of_others(ctx, definition) or None) if ctx.detail != FULL else None,
         stopped=job_answer.stopped(inspection),
         place=job_answer.place(inspection, job),
+        of_parts=job_answer.in_list(inspection),
         approval=job_answer.approval_of(inspection, job) or None,
         usage=used or None,
         started_at=ABSENT if state.started_at is None else started_at(state, definition.created_at),

@@ -12,9 +12,10 @@ from outlive.answers.job import Job
 from outlive.answers.output import Excerpt
 from outlive.answers.reading import Log, LogLines
 from outlive.errors import argument, invalid
-from outlive.jobs import adoption, job_answer, known_to_session, lookup
+from outlive.jobs import adoption, job_answer, lookup
 from outlive.jobs.context import Context
 from outlive.jobs.interaction import shown_output
+from outlive.jobs.told import known_to_session
 from outlive.part import LogCall
 from outlive.render import head_and_tail, window
 from outlive.render.decode import MAX_HELD_BYTES, leading_cut, trailing_cut

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from outlive.answers.reading import Notices
 from outlive.jobs.context import Context
-from outlive.jobs.notices import News
+from outlive.jobs.told.notices import of_session
 from outlive.verbs.spec import STR, Arg, Verb
 
 
 def notices(ctx: Context, *, session: str | None = None) -> Notices:
     """Return the notices that the session has not been told yet."""
-    news = News(ctx, session)
-    ctx.sent = news.sent
-    return Notices(notices=news.notices)
+    receipt = ctx.sent = of_session(ctx, session)
+    return Notices(notices=receipt.notices)
 
 
 NOTICES = Verb(

@@ -6,10 +6,11 @@ import time
 
 from outlive.answers import advice
 from outlive.answers.reading import Polled
-from outlive.jobs import known_to_session, lookup
+from outlive.jobs import lookup
 from outlive.jobs.context import Context
 from outlive.jobs.control_client import ControlClient
 from outlive.jobs.interaction import reading
+from outlive.jobs.told import known_to_session
 from outlive.render import view, window
 
 

@@ -11,11 +11,12 @@ from outlive.answers import advice
 from outlive.answers.reading import Wait, Waited
 from outlive.core.ids import short_id
 from outlive.core.records import CONTROL
-from outlive.jobs import awaited, job_answer, known_to_session, lookup
+from outlive.jobs import awaited, job_answer, lookup
 from outlive.jobs.conditions import job_wait, parse
 from outlive.jobs.context import Context
 from outlive.jobs.interaction import reading, shown_output
 from outlive.jobs.starting import boundary
+from outlive.jobs.told import known_to_session
 from outlive.render import ends, view
 from outlive.render.view import View
 from outlive.store.job_dir import JobDir

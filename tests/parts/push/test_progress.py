@@ -10,7 +10,7 @@ import pytest
 
 from outlive import limits, verbs
 from outlive.jobs.context import Context
-from outlive.mcp.masks.secrets import Secrets
+from outlive.mcp.masking import Masking
 from outlive.parts.push import progress
 from support.commands import GATE
 from support.mcp_client import McpSession, Progress, RawMcp
@@ -160,7 +160,7 @@ def _messages(
         with anyio.fail_after(20):
             args: dict[str, object] = {} if how_far else {"job": ["x"]}
             async with anyio.create_task_group() as group:
-                about = (report, verbs.load(verb), context, args, Secrets("none", dict, lambda: None))
+                about = (report, verbs.load(verb), context, args, Masking())
                 end = anyio.CancelScope()
                 group.start_soon(progress.report_until, end, *about)
                 await enough.wait()

@@ -12,7 +12,7 @@ from typing import Any
 
 from outlive.cli import exit_status, stdio, text
 from outlive.cli.live.printer import Printer
-from outlive.cli.main import ANSWERED, INTERRUPTED
+from outlive.cli.main import ANSWERED, INTERRUPTED, note_told
 from outlive.core.ids import short_id
 from outlive.core.started import never_ran
 from outlive.core.units import duration
@@ -82,6 +82,7 @@ def start(ctx: Context, verb: Verb, _options: GlobalOptions, **args: Any) -> int
                 inspection = follower.run()
             except KeyboardInterrupt:
                 return _interrupted(ctx, job, follower)
+            note_told(ctx, {"job_id": job.job_id, "state": None if inspection is None else inspection.state.state})
             return _ended(follower, inspection, propagate=args["propagate"])
 
 
@@ -93,8 +94,10 @@ def _interrupted(ctx: Context, job: JobDir, follower: _Follower) -> int:
     try:
         inspection = follower.run(time.monotonic() + AGAIN_S)
         if inspection is not None:
+            note_told(ctx, {"job_id": job.job_id, "state": inspection.state.state})
             _ended(follower, inspection, propagate=False)
         else:
+            note_told(ctx, {"job_id": job.job_id})
             follower.finish()
             _note(f"job {name} goes on; `outlive log -f {name}` shows it, `outlive kill {name}` ends it", always=True)
         return INTERRUPTED

@@ -6,10 +6,12 @@ import os
 import threading
 import time
 from abc import abstractmethod
+from collections.abc import Iterable
 from typing import Any
 from urllib.parse import urlsplit
 
-from outlive import limits
+from outlive import limits, parts
+from outlive.core.records import Definition
 from outlive.core.units import seconds_or
 from outlive.errors import invalid
 from outlive.jobs import processes
@@ -161,17 +163,19 @@ class _OnPort(_Asked):
 
 
 class Port(_OnPort):
-    """Fires when a process of the job listens on the port."""
+    """Fires when a process of the job listens on the port, which has a number, or a name that a part gave it."""
 
     def __init__(self, condition: Condition, ctx: Context, job: JobDir) -> None:
-        super().__init__(condition, ctx, job, condition.value)
+        self._name = condition.value if isinstance(condition.value, str) else None
+        super().__init__(condition, ctx, job, 0 if self._name else condition.value)
+        self._ctx = ctx
         self._host = condition.more["host"]
         self._here = ports.is_local(self._host)
 
     def check(self, inspection: Inspection) -> Fired:
-        facts: dict[str, object] = {"condition": "port", "port": self._port, "host": self._host}
-        if self._is_early(inspection):
+        if self._is_early(inspection) or not self._has_number(inspection):
             return None
+        facts: dict[str, object] = {"condition": "port", "port": self._port, "host": self._host}
         if has_own_network(inspection):
             return self._check_inside(inspection, facts)
         if not self._here:
@@ -187,6 +191,18 @@ class Port(_OnPort):
         if fired is None:
             self.again = self._looks.next()
         return fired
+
+    def _has_number(self, inspection: Inspection) -> bool:
+        if self._name is None:
+            return True
+        port = parts.ports(inspection.definition, inspection.state).get(self._name)
+        if port is None:
+            self.last = f"the job has no port {self._name} yet"
+            self.again = self._looks.next()
+            return False
+        self._name, self._port = None, port
+        self._owner = port_owner.PortOwner(self._ctx, self._job, port)
+        return True
 
     def _fired(self, facts: dict[str, object], owner: Owner) -> Fired:
         if not self._anybody and self._is_taken(owner):
@@ -220,6 +236,16 @@ class Port(_OnPort):
 
     def _question(self) -> ports.Reached:
         return ports.reached(self._host or "localhost", self._port, limits.HTTP_S)
+
+
+def require_ports(definition: Definition, conditions: Iterable[Condition]) -> None:
+    """Errors: invalid_argument for a port by a name that the job has none of."""
+    for one in conditions:
+        if one.name == "port" and isinstance(one.value, str):
+            named = parts.ports(definition)
+            if one.value not in named:
+                hint = f"The ports of this job: {', '.join(named)}." if named else None
+                raise invalid("until", f"a port is a number from 1 to 65535, not {one.value!r}", hint=hint)
 
 
 def has_own_network(inspection: Inspection) -> bool:

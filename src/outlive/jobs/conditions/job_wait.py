@@ -15,13 +15,14 @@ from outlive import limits
 from outlive.answers import sentences
 from outlive.answers.job import PortHolder
 from outlive.core.records import Definition
-from outlive.jobs import adoption, known_to_session, processes
-from outlive.jobs.conditions import of_job, port_owner
+from outlive.jobs import adoption, processes
+from outlive.jobs.conditions import external, of_job, port_owner
 from outlive.jobs.conditions.condition import Probe
 from outlive.jobs.conditions.parse import Condition, mark_of, parsed
 from outlive.jobs.context import Context
 from outlive.jobs.control_client import ControlClient
 from outlive.jobs.starting import boundary
+from outlive.jobs.told import known_to_session
 from outlive.store.inspection.inspect import Inspection
 from outlive.store.job_dir import JobDir
 from outlive.store.output.merged import Output
@@ -160,7 +161,9 @@ class Until:
             self._conditions.append(Condition("input"))
 
     def check(self, ctx: Context, definition: Definition) -> None:
-        """Check that the caller may have looked at what the conditions name. Errors: denied."""
+        """Check that the conditions name ports of the job, and that the caller may have looked at what they name. Errors:
+        invalid_argument, denied."""
+        external.require_ports(definition, self._conditions)
         limits = boundary.reach(ctx.caller, self._conditions)
         if limits is not None:
             limits.require(definition, self._conditions)

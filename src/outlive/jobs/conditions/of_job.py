@@ -176,34 +176,41 @@ class _Match(NamedTuple):
         }
 
 
-def _of_stream(conditions: list[Condition], stream: int) -> list[Condition]:
-    return [one for one in conditions if one.more["stream"] in ("both", ("stdout", "stderr")[stream])]
+class _Search:
+    """A search in one stream for lines behind `start`; it goes on where it stopped the last time. A line of which only a
+    part is behind `start` is searched from where it begins, `offset` at the earliest."""
+
+    def __init__(self, conditions: list[Condition], job: JobDir, stream: int, offset: int, start: int) -> None:
+        names = ("both", ("stdout", "stderr")[stream])
+        self._conditions = [one for one in conditions if one.more["stream"] in names]
+        self._stream = stream
+        self._start = start
+        self._scanner = Scanner(job, stream, start)
+        if start > offset:
+            self._scanner.offset = max(offset, self._scanner.line_start(start))
+
+    def _hits(self, condition: Condition, at: int, text: bytes) -> Iterator[Hit]:
+        """Yield the matches in `text`, which begins at byte `at`, but for those that what stands before `start` has too."""
+        shown = self._start - at
+        for hit in condition.value.hits(text):
+            is_shown = shown > hit.start and (
+                hit.end <= shown or next(condition.value.hits(text[hit.start : shown]), None) is not None
+            )
+            if not is_shown:
+                yield hit
+
+    def _match(self, condition: Condition, at: int, hit: Hit) -> _Match:
+        return _Match(condition, self._stream, at + hit.start, at + hit.end, hit.line, hit.match)
+
+    def close(self) -> None:
+        self._scanner.close()
 
 
-def _from_line(job: JobDir, stream: int, offset: int, start: int) -> Scanner:
-    """Return a scanner that begins with the line that holds byte `start`, `offset` at the earliest."""
-    scanner = Scanner(job, stream, start)
-    if start > offset:
-        scanner.offset = max(offset, scanner.line_start(start))
-    return scanner
-
-
-def _matched_by(shown: int, condition: Condition, hit: Hit, text: bytes) -> bool:
-    """Return whether enough of the line of a match stands in the first `shown` bytes of `text` to match there."""
-    return shown > hit.start and (
-        hit.end <= shown or next(condition.value.hits(text[hit.start : shown]), None) is not None
-    )
-
-
-class _Stream:
-    """The search in one stream behind `shown`; it goes on where it stopped the last time. A line of which
-    only a part was shown is searched from where it begins, `offset` at the earliest."""
+class _Stream(_Search):
+    """The search for the first match behind what the caller was shown."""
 
     def __init__(self, conditions: list[Condition], job: JobDir, stream: int, offset: int, shown: int) -> None:
-        self._conditions = _of_stream(conditions, stream)
-        self._stream = stream
-        self._shown = shown
-        self._scanner = _from_line(job, stream, offset, shown)
+        super().__init__(conditions, job, stream, offset, shown)
         self._unfinished = (-1, 0.0)  # (its end, since when it has ended there)
         self.hit: _Match | None = None
 
@@ -246,28 +253,21 @@ class _Stream:
     def _search(self, at: int, text: bytes, *, settled: bool = True) -> None:
         self.hit = None
         for condition in self._conditions:
-            hits = condition.value.hits(text)
-            hit = next((hit for hit in hits if not _matched_by(self._shown - at, condition, hit, text)), None)
+            hit = next(self._hits(condition, at, text), None)
             if hit is None or (not settled and hit.reaches_end_of(text)):
                 continue
             if self.hit is None or at + hit.start < self.hit.offset:
-                self.hit = _Match(condition, self._stream, at + hit.start, at + hit.end, hit.line, hit.match)
-
-    def close(self) -> None:
-        self._scanner.close()
+                self.hit = self._match(condition, at, hit)
 
 
-class _ShownStream:
+class _ShownStream(_Search):
     """The search for the last match in [reported, stop) of one stream, which the caller was shown."""
 
     def __init__(
         self, conditions: list[Condition], job: JobDir, stream: int, offset: int, reported: int, stop: int
     ) -> None:
-        self._conditions = _of_stream(conditions, stream)
-        self._stream = stream
-        self._reported = reported
+        super().__init__(conditions, job, stream, offset, reported)
         self._stop = stop
-        self._scanner = _from_line(job, stream, offset, reported)
         self._last = (0, b"")  # the last piece with a match, and where it begins
 
     def search(self, until: float) -> bool:
@@ -287,19 +287,13 @@ class _ShownStream:
                 return False
         return True
 
-    def _hits(self, condition: Condition, at: int, text: bytes) -> Iterator[Hit]:
-        return (hit for hit in condition.value.hits(text) if not _matched_by(self._reported - at, condition, hit, text))
-
     def hit(self) -> _Match | None:
         at, text = self._last
-        hits = [(hit.start, one, hit) for one in self._conditions for hit in deque(self._hits(one, at, text), maxlen=1)]
+        hits = [(one, hit) for one in self._conditions for hit in deque(self._hits(one, at, text), maxlen=1)]
         if not hits:
             return None
-        start, condition, hit = max(hits, key=lambda found: found[0])
-        return _Match(condition, self._stream, at + start, at + hit.end, hit.line, hit.match)
-
-    def close(self) -> None:
-        self._scanner.close()
+        condition, hit = max(hits, key=lambda found: found[1].start)
+        return self._match(condition, at, hit)
 
 
 def is_over(inspection: Inspection) -> bool:
@@ -323,6 +317,7 @@ def probes_for(
 
     Errors: OSError, invalid_argument; none is left open then.
     """
+    external.require_ports(inspection.definition, conditions)
     seen = boundary.reach(ctx.caller, conditions)
     probes: list[Probe] = []
     try:

@@ -14,6 +14,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from outlive import limits
+from outlive.core.labels import is_port_name
 from outlive.core.members import parse_json
 from outlive.core.nearest import nearest
 from outlive.core.units import duration_ms
@@ -188,6 +189,8 @@ def _port(value: object, more: dict[str, object]) -> Condition:
         if colon and before:
             host = before.strip("[]")
         value = int(digits) if digits.isascii() and digits.isdigit() and len(digits) < 9 else digits
+    if isinstance(value, str) and is_port_name(value):
+        return Condition("port", value, {"host": host, "any": _any(more)})
     if isinstance(value, float) and value.is_integer():  # some clients write every number so
         value = int(value)
     if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= 65_535:

@@ -11,8 +11,9 @@ from outlive.answers.job import PortHolder
 from outlive.core.ids import is_id
 from outlive.core.records import EXEC, Definition
 from outlive.errors import OutliveError
-from outlive.jobs import lookup, ownership, processes
+from outlive.jobs import lookup, processes
 from outlive.jobs.context import Context
+from outlive.jobs.told import ownership
 from outlive.store.inspection.inspect import Inspection
 from outlive.store.job_dir import JobDir
 from outlive.system import ports, process, tree

@@ -11,11 +11,12 @@ from outlive.answers.advice import Advised
 from outlive.answers.job import Prompt
 from outlive.answers.reading import Polled
 from outlive.errors import OutliveError
-from outlive.jobs import adoption, job_answer, known_to_session
+from outlive.jobs import adoption, job_answer
 from outlive.jobs.context import Context
 from outlive.jobs.control_client import ControlClient, ask
 from outlive.jobs.interaction import screen, typist
 from outlive.jobs.interaction.reading import read
+from outlive.jobs.told import known_to_session
 from outlive.render import view
 from outlive.render.plain_text import readable
 from outlive.store.inspection.inspect import Inspection

@@ -14,9 +14,10 @@ from outlive.answers.output import Tails
 from outlive.answers.starting import Started
 from outlive.core.started import started_at
 from outlive.core.units import timestamp
-from outlive.jobs import job_answer, known_to_session
+from outlive.jobs import job_answer
 from outlive.jobs.context import Context, Principal
 from outlive.jobs.interaction import shown_output
+from outlive.jobs.told import known_to_session
 from outlive.render import view, window
 from outlive.store.inspection.inspect import Inspection
 from outlive.store.job_dir import JobDir

@@ -13,9 +13,10 @@ import time
 from outlive import limits
 from outlive.core.records import Definition
 from outlive.errors import OutliveError, from_os
-from outlive.jobs import adoption, lookup, ownership
+from outlive.jobs import adoption, lookup
 from outlive.jobs.context import Context, Principal
 from outlive.jobs.starting import gate
+from outlive.jobs.told import ownership
 from outlive.store.inspection import handed_over
 from outlive.store.inspection.inspect import Inspection
 from outlive.store.job_dir import JobDir

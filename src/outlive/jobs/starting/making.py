@@ -63,17 +63,23 @@ def make(ctx: Context, plan: Plan, *, live: bool) -> NewJob:
         if held is not None:
             held.note_held(new.dir, plan.definition)
         if ctx.inbox is not None:
-            watched = bool(plan.definition.notification.every_watch)
-            ctx.inbox.add(plan.definition.job_id, watched=watched)
+            ctx.inbox.add(plan.definition.job_id)
             lookup.remember(ctx.caller, plan.definition.job_id, plan.definition)
         fault_points.at("make_live")
         new.publish()
     except OSError as error:
-        ctx.job_id = None
-        if new is not None:
-            new.discard()
+        unmake(ctx, new)
         raise from_os(f"creating the job directory under {ctx.store.path}", error, on="root") from error
     return new
+
+
+def unmake(ctx: Context, new: NewJob | None) -> None:
+    """Delete a job that this call made and has not started."""
+    if ctx.inbox is not None and ctx.job_id is not None:
+        ctx.inbox.forget(ctx.job_id)
+    if new is not None:
+        new.discard()
+    ctx.job_id = None
 
 
 def _write_new(job: JobDir, name: str, data: bytes) -> None:

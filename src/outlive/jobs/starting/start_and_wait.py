@@ -102,15 +102,13 @@ class StartCall:
                 making.started(new.dir, sock, new.locks)
             except OutliveError as error:
                 acts.never_started(ctx, plan.definition.job_id, error)
-                new.discard()
-                ctx.job_id = None
+                making.unmake(ctx, new)
                 raise
             except BaseException as error:
                 # The call was cancelled; the job goes on, and its supervisor holds the locks
                 is_host = plan.definition.host is not None
                 if sock is None and (isinstance(error, Cancelled) or not (is_host or new.locks.are_given)):
-                    new.discard()  # while it waited for its scope: no supervisor has the job
-                    ctx.job_id = None
+                    making.unmake(ctx, new)  # while it waited for its scope: no supervisor has the job
                 raise
             with _named(plan.definition.job_id):
                 adoption.require_in_place(new.dir)

@@ -20,18 +20,18 @@ from outlive.core.records import CONTROL, READ, Definition
 from outlive.core.records import EXEC as EXEC_RIGHT
 from outlive.core.rights import Rights
 from outlive.errors import OutliveError, from_os, invalid
-from outlive.jobs import adoption, ending, lookup, notices
+from outlive.jobs import adoption, ending, lookup
 from outlive.jobs.context import Context, Principal
 from outlive.jobs.starting.answer import Asked
 from outlive.jobs.starting.start_and_wait import StartCall
-from outlive.mcp import threads
+from outlive.jobs.told import notices
+from outlive.mcp import masking, threads
 from outlive.mcp.caller import Caller
 from outlive.mcp.job_environment import JobEnvironment, job_directory
-from outlive.mcp.masks.secrets import Secrets
 from outlive.mcp.tools.arguments import Reader, fold
 from outlive.mcp.tools.bounds import clamp, without_limit
 from outlive.mcp.tools.offer import EXEC, PROCESS, RUN, WAIT_ARGUMENTS, accepted, defaults_of, process_verbs, shell_of
-from outlive.store.inbox import UNDER_WAY, Inbox
+from outlive.store.inbox import Inbox
 from outlive.store.job_dir import JobDir
 from outlive.store.root import Store
 from outlive.system.host_process import Host
@@ -193,7 +193,7 @@ class Calls:
         self._directory = directory
         self._host = host
         self._store: Store | None = None
-        self.secrets = Secrets(config.get("mcp", "mask"), environment.current, lambda: self._store)
+        self.secrets = masking.of_server(config, environment.current, lambda: self._store)
         self._connection = new_id()
         self._inboxes: dict[tuple[str | None, ...], Inbox] = {}  # the least recently used first
         # The jobs whose ends a session was not told when the root was deleted
@@ -255,8 +255,7 @@ class Calls:
         ctx = Context(who, verb.name, detail=self.tools.detail(given))
         call = StartCall.taken_from(args)
         with _worded(verb):
-            work = partial(_gone_on, ctx, call, job_id, first)
-            result = await threads.run(work, cancelled=partial(notices.leave, ctx))
+            result = await _noted(ctx, partial(_gone_on, ctx, call, job_id, first))
         return envelope.full(verb.type, result, report=report)
 
     async def context_to_start(self, caller: Caller, doing: str) -> Context:
@@ -281,15 +280,13 @@ class Calls:
                 if adoption.inspect_and_adopt(ctx, job).state.state != "created":
                     await threads.run(partial(ending.kill, ctx, job, wait_ms=0))
 
-    def notices(
-        self, caller: Caller, answered: dict[str, object]
-    ) -> tuple[list[dict[str, object]], Callable[[bool], None] | None]:
+    def notices(self, caller: Caller, answered: dict[str, object]) -> notices.Receipt:
         """Return what happened to this caller's jobs since its last call, except what the answer
-        `answered` tells itself, and what is to be called with whether both were sent."""
+        `answered` tells itself. It is to be called with whether both were sent."""
         try:
             return notices.collect(self.context(caller, READ, "a notice"), answered)
         except (OSError, OutliveError):  # no store, or a damaged one: the answer to the call says so
-            return [], None
+            return notices.Receipt()
 
     def when_sent(self, request: int | str, sent: Callable[[bool], None]) -> None:
         """Call `sent` when the answer to the request with this id has been sent, on stdio."""
@@ -308,9 +305,7 @@ class Calls:
     async def _result(self, verb: Verb, ctx: Context, args: dict[str, object], written: Mapping[str, str]) -> Answer:
         try:
             with _worded(verb, written):
-                result: Answer = await threads.run(
-                    partial(verb.run, ctx, **args), caller=ctx.caller.owner, cancelled=partial(notices.leave, ctx)
-                )
+                result: Answer = await _noted(ctx, partial(verb.run, ctx, **args))
             return result
         except OutliveError:
             raise
@@ -338,6 +333,7 @@ class Calls:
         args.pop("detail", None)
         with _worded(verb):
             result: Answer = await threads.run(partial(verb.run, ctx, **args), caller=ctx.caller.owner)
+        notices.settle_all(ctx)
         return envelope.sized(envelope.full(verb.type, result), FULL)
 
     def observer(self, caller: Caller) -> Context:
@@ -419,6 +415,15 @@ class Calls:
             self._inboxes.popitem()[1].close()
 
 
+async def _noted(ctx: Context, work: Callable[[], Answer]) -> Answer:
+    """Return what a call answers that may start a job, and note how it ends if it has no answer."""
+    try:
+        return await threads.run(work, caller=ctx.caller.owner, cancelled=partial(notices.leave, ctx))
+    except Exception:
+        notices.failed(ctx)
+        raise
+
+
 @contextmanager
 def _worded(verb: Verb, written: Mapping[str, str] | None = None) -> Iterator[None]:
     """Raise what a verb raises in the words of MCP. `written`: how the caller spelled the arguments, by parameter."""
@@ -438,5 +443,5 @@ def _gone_on(
         first(ctx, job, call.deadline)
         ctx.job_id = job.job_id
         if ctx.inbox is not None:
-            ctx.inbox.set_call(job.job_id, UNDER_WAY)
+            ctx.inbox.begin_call(job.job_id)
         return call.answer(ctx, job, None)

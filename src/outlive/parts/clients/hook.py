@@ -17,7 +17,7 @@ from outlive.core.members import parse_json, text_of
 from outlive.core.quoted import visible
 from outlive.errors import OutliveError
 from outlive.jobs.context import Context, Principal
-from outlive.jobs.notices import News, of_window
+from outlive.jobs.told.notices import of_session, of_window
 from outlive.store.root import Store, default_path
 from outlive.verbs.spec import GlobalOptions
 
@@ -76,7 +76,9 @@ def _answer(host: _Host, event: Mapping[str, object], options: GlobalOptions) ->
         )
         ctx = Context(caller, "hook")
         here = (env.get(host.directory), event.get("cwd"))
-        news = News(ctx, session, of_window(ctx.store, host.client, [one for one in here if isinstance(one, str)]))
+        news = of_session(
+            ctx, session, of_window(ctx.store, host.client, [one for one in here if isinstance(one, str)])
+        )
         written = not news.notices
         try:
             if news.notices:
@@ -84,7 +86,7 @@ def _answer(host: _Host, event: Mapping[str, object], options: GlobalOptions) ->
                 stdio.json_line(json.dumps(_in_form(host, name, text)).encode())
                 written = True
         finally:
-            news.sent(written)
+            news(written)
 
 
 def _in_form(host: _Host, name: str, text: str) -> dict[str, object]:

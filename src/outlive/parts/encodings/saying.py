@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from outlive.jobs import known_to_session
 from outlive.jobs.context import Context
+from outlive.jobs.told import known_to_session
 from outlive.parts.encodings import not_text
 from outlive.store.output.merged import Output
 

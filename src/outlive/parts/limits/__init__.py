@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 
 from outlive.core.members import object_of
 from outlive.core.records import Definition
-from outlive.part import Beside, Inspection, Part, Said
+from outlive.part import Beside, Context, Inspection, Part, Said
 from outlive.parts import resources
 from outlive.parts.resources import RESOURCES
 
@@ -20,7 +20,7 @@ class Limits(Part):
     given = "outlive.parts.limits.answers:Given"
     after_waits = ("outlive.parts.limits.of_job",)
 
-    def kept(self, args: Mapping[str, object]) -> dict[str, object]:
+    def kept(self, ctx: Context, args: Mapping[str, object]) -> dict[str, object]:
         given = object_of(args, RESOURCES)
         if not given:
             return {RESOURCES: None}

@@ -20,7 +20,7 @@ from outlive.config import Config
 from outlive.launch.fork_server_client import Launcher
 from outlive.mcp.caller import Caller
 from outlive.mcp.job_environment import JobEnvironment
-from outlive.mcp.masks.secrets import NONE, Secrets
+from outlive.mcp.masking import Masking
 from outlive.mcp.tools.call import Calls, Tools
 from outlive.mcp.tools.offer import TOOLS
 from outlive.parts.http import logging, runner
@@ -55,7 +55,7 @@ def serve(
     environment = JobEnvironment(os.environ)  # the person's own: no login shell is asked
     tools = Tools(TOOLS, configuration)
     calls = Calls(tools, configuration, environment, root=root, launcher=launcher)
-    calls.secrets = Secrets(NONE, environment.current, lambda: None)  # people see their own
+    calls.secrets = Masking()  # people see their own
     owner = os.environ.get("OUTLIVE_OWNER") or "cli"
     me = Caller(owner, "ui", "ui", program="ui", at_terminal=True)
     job = Caller(owner, "ui-job", "ui", program="ui-job")  # a link that a job made for itself

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from outlive.part import Part
+from outlive.part import Context, Part
 from outlive.parts.permission.approvals.asked import MEMBER
 
 POLICY = "policy"  # the section of the configuration
@@ -31,7 +31,7 @@ class Permission(Part):
         "outlive.parts.permission.at_terminal.questions",
     )
 
-    def kept(self, args: Mapping[str, object]) -> dict[str, object]:
+    def kept(self, ctx: Context, args: Mapping[str, object]) -> dict[str, object]:
         return {MEMBER: None}  # what is asked is written when it is decided
 
 

@@ -23,8 +23,9 @@ from pydantic import ValidationError
 from outlive.core.ids import short_id
 from outlive.core.records import EXEC, Definition
 from outlive.errors import OutliveError
-from outlive.jobs import lookup, ownership
+from outlive.jobs import lookup
 from outlive.jobs.context import Context
+from outlive.jobs.told import ownership
 from outlive.mcp.caller import Request
 from outlive.mcp.json_safe import encodable_text
 from outlive.parts.permission.approvals import asking, facts, written

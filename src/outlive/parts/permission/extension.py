@@ -10,8 +10,9 @@ from mcp import types
 from outlive.answers.job import is_pending
 from outlive.core.members import text_of
 from outlive.core.records import READ, Definition
-from outlive.jobs import lookup, notices
+from outlive.jobs import lookup
 from outlive.jobs.context import Context
+from outlive.jobs.told import notices
 from outlive.mcp import threads
 from outlive.mcp.caller import Request
 from outlive.mcp.extension import Answer, Call, Extension, Front, Go, Instead

@@ -15,7 +15,8 @@ from outlive.core.ids import short_id
 from outlive.core.members import entries_of, text_of
 from outlive.core.records import FINISHED, READ
 from outlive.errors import OutliveError
-from outlive.jobs import known_to_session, lookup, ownership
+from outlive.jobs import lookup
+from outlive.jobs.told import known_to_session, ownership
 from outlive.mcp import threads
 from outlive.mcp.caller import Caller, Request
 from outlive.mcp.json_safe import encodable_members

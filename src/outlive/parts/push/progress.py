@@ -15,7 +15,7 @@ from outlive.errors import OutliveError
 from outlive.jobs import lookup
 from outlive.jobs.context import Context
 from outlive.mcp.caller import Request
-from outlive.mcp.masks.secrets import Secrets
+from outlive.mcp.masking import Masking
 from outlive.mcp.tools.bounds import waiting_argument
 from outlive.mcp.tools.call import SPAWNING
 from outlive.render import ends
@@ -36,7 +36,7 @@ def reporter(ctx: Request) -> Report | None:
 
 
 async def report_until(
-    end: anyio.CancelScope, report: Report, verb: Verb, ctx: Context, args: Mapping[str, object], secrets: Secrets
+    end: anyio.CancelScope, report: Report, verb: Verb, ctx: Context, args: Mapping[str, object], secrets: Masking
 ) -> None:
     """Report on a call until `end` is cancelled, and never after it."""
     began = time.monotonic()
@@ -61,7 +61,7 @@ def _how_far(ctx: Context) -> str:
     return f"{done:,} {what}" if total is None else f"{done:,} of {total:,} {what}"
 
 
-def message_of(ctx: Context, args: Mapping[str, object], secrets: Secrets) -> str:
+def message_of(ctx: Context, args: Mapping[str, object], secrets: Masking) -> str:
     """Return the last line of the job that the call is about, with secrets masked; of several jobs that of the job that
     printed last, behind its short id."""
     jobs = [ctx.job_id] if ctx.job_id else ctx.awaited[:_LOOKED_AT] or [str(args.get("job"))]

@@ -17,7 +17,7 @@ from outlive.mcp.caller import Request
 from outlive.mcp.extension import Front, Handler
 from outlive.mcp.introduction import DAY_MS
 from outlive.mcp.json_safe import encodable_members
-from outlive.mcp.masks.secrets import COUNT, masked_answer
+from outlive.mcp.masking import COUNT
 from outlive.mcp.tools.text import sentences
 
 JSON, PLAIN = "application/json", "text/plain"
@@ -124,7 +124,7 @@ class Resources:
         return types.ReadResourceResult(contents=[content])
 
     def _masked(self, answer: dict[str, object]) -> dict[str, object]:
-        return masked_answer(encodable_members(answer), self._calls.secrets.masker(answer))
+        return self._calls.secrets.masked_answer(encodable_members(answer))
 
 
 def _resource(job: dict[str, object]) -> types.Resource:

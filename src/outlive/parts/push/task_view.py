@@ -30,7 +30,7 @@ from outlive.jobs import adoption, job_answer
 from outlive.jobs.context import Context
 from outlive.jobs.starting import answer as start_answer
 from outlive.jobs.starting import gate
-from outlive.mcp.masks.secrets import Secrets
+from outlive.mcp.masking import Masking
 from outlive.mcp.tools.text import answers
 from outlive.parts.permission import elicitation
 from outlive.render import ends
@@ -55,7 +55,7 @@ class TaskView:
         self,
         result: Callable[[dict[str, object], str | None], types.CallToolResult],
         show: start_answer.Asked,
-        secrets: Secrets,
+        secrets: Masking,
     ) -> None:
         self._result = result
         self._show = show

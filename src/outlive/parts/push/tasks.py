@@ -39,9 +39,10 @@ from outlive.core.ids import is_id
 from outlive.core.members import object_of, text_of
 from outlive.core.records import CONTROL, READ
 from outlive.errors import OutliveError
-from outlive.jobs import adoption, ending, lookup, notices
+from outlive.jobs import adoption, ending, lookup
 from outlive.jobs.context import Context
 from outlive.jobs.interaction import stdin
+from outlive.jobs.told import notices
 from outlive.mcp import threads
 from outlive.mcp.caller import Request, client_of
 from outlive.mcp.extension import Front, Handler, Instead
@@ -111,8 +112,7 @@ class Tasks:
         known = notices.known(about, answer)
 
         def sent(written: bool) -> None:
-            if known is not None:
-                known(written)
+            known(written)
             if written:  # what `known` took for a plain answer
                 self._left_to_task(about, job_id, ctx)
 
@@ -231,7 +231,7 @@ class Tasks:
             return task
         result = self._result(wait.answer, client_of(ctx)).model_dump(by_alias=True, mode="json", exclude_none=True)
         if "job_id" in wait.answer:
-            _mark_told(self._context(ctx), wait.answer)
+            notices.known(self._context(ctx), wait.answer)(True)
         return {**task, "statusMessage": result["content"][0]["text"].partition("\n")[0], "result": result}
 
     def _context(self, ctx: Request, right: str = READ, *, reads: bool = True) -> Context:
@@ -253,7 +253,7 @@ class Tasks:
             if not job.is_in_place():  # removed during this look, which may have seen half of it
                 raise _unknown(task_id)
             if task["status"] in OVER:
-                _mark_told(about, {"job_id": job.job_id, "state": "exited"})
+                notices.known(about, {"job_id": job.job_id, "state": "exited"})(True)
             else:
                 self._left_to_task(about, job.job_id, ctx)
             return {**task, "taskId": task_id}
@@ -272,13 +272,6 @@ async def _notify(ctx: Request, task: dict[str, object]) -> None:
 
 
 # --- small things ----------------------------------------------------------------------------------------------------
-
-
-def _mark_told(about: Context, answered: dict[str, object]) -> None:
-    """Note that the client of `about` knows this of a job, so that no notice tells it again."""
-    then = notices.known(about, answered)
-    if then is not None:
-        then(True)
 
 
 def _opened(about: Context, task_id: str) -> JobDir:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from outlive.core.records import Definition
-from outlive.part import Look, Part, Said
+from outlive.part import Context, Look, Part, Said
 
 REPORT = "report"  # the argument, and the member of `meta.json`
 
@@ -19,7 +19,7 @@ class Reports(Part):
     fields = "outlive.parts.reports.answers:Reported"
     after_waits = ("outlive.parts.reports.of_job", "outlive.parts.reports.wording")
 
-    def kept(self, args: Mapping[str, object]) -> dict[str, object]:
+    def kept(self, ctx: Context, args: Mapping[str, object]) -> dict[str, object]:
         return {REPORT: args.get(REPORT)}
 
     def check(self, definition: Definition) -> None:

@@ -28,7 +28,8 @@ def looked_at(folder: int, sandbox: Sandbox, state: State, tell: Callable[..., N
     if part is not None:
         look: Look = part.LOOK
         return look.looked_at(folder, sandbox, state, tell, renames=renames)
-    if sandbox.mode != "workspace-write" or sandbox.git == "write":
-        return state
     unchecked = _UNCHECKED.format(parts.not_there([parts.CONFINES]))
+    is_said = unchecked in (state.message or "")  # by the look before the outcome was written
+    if sandbox.mode != "workspace-write" or sandbox.git == "write" or is_said:
+        return state
     return State.replace(state, message=". ".join(filter(None, [state.message, unchecked])))

@@ -8,20 +8,19 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from outlive.core.records import Definition, State
 from outlive.store import fault_report, history
 from outlive.store.inspection import adoptions, workspace
 from outlive.store.job_dir import JobDir
 from outlive.supervisor.event_loop import EventLoop
-from outlive.supervisor.events import delivery, hits, noting
+from outlive.supervisor.events import noting
+from outlive.supervisor.events.notification_log import NotificationLog
 from outlive.supervisor.events.sinks import Sinks
+from outlive.supervisor.events.watcher import Watcher
 from outlive.supervisor.request import Request
 from outlive.system import fault_points
-
-if TYPE_CHECKING:
-    from outlive.supervisor.events.watcher import Watcher
 
 
 class EventRecorder:
@@ -45,18 +44,18 @@ class EventRecorder:
         self._on_idle = on_idle
         self._history = history.History(job)
         self._notes = noting.of(request)
-        self._watchers: list[Watcher] = []
+        self._watcher: Watcher | None = None
         self._adopted = self._end_told = self._silent = False
         self.sinks = Sinks(job, loop, request, self._sink_done, self.tell)
 
     @property
     def busy(self) -> bool:
-        return self.sinks.busy or any(watcher.busy for watcher in self._watchers)
+        return self.sinks.busy or (self._watcher is not None and self._watcher.busy)
 
     @property
     def searches(self) -> bool:
         """Return whether output is still searched, or its hits are delivered."""
-        return self.busy and bool(self._watchers)
+        return self.busy and self._watcher is not None
 
     # --- history ---
 
@@ -105,37 +104,33 @@ class EventRecorder:
     def look_for(self, definition: Definition) -> None:
         """Watch the output for what this definition asks for."""
         wanted = definition.notification.every_watch
-        if self._silent or not (self._watchers or wanted):
+        if self._silent or not (self._watcher or wanted):
             return
-        if not self._watchers:
-            how = {"tell": self.tell, "on_done": self._on_idle}
-            self._watchers = [
-                delivery.HitDelivery(self._job, self._loop, sinks=self.sinks, definition=definition, **how),
-                hits.HitReporter(self._job, self._loop, **how),
-            ]
-        for watcher in self._watchers:
-            try:
-                watcher.configure(wanted)
-            # Whatever the job has made of its own definition, its supervisor goes on
-            except Exception as error:  # noqa: BLE001
-                self.tell(history.WATCH_FAILED, message=f"{type(error).__name__}: {error}")
+        if self._watcher is None:
+            log = NotificationLog(self._job, definition, self.sinks, self.tell)
+            self._watcher = Watcher(self._job, self._loop, log, tell=self.tell, on_done=self._on_idle)
+        try:
+            self._watcher.configure(wanted)
+        # Whatever the job has made of its own definition, its supervisor goes on
+        except Exception as error:  # noqa: BLE001
+            self.tell(history.WATCH_FAILED, message=f"{type(error).__name__}: {error}")
 
     def output(self) -> None:
         """Take note of new output."""
-        for watcher in self._watchers:
-            watcher.output()
+        if self._watcher is not None:
+            self._watcher.output()
 
     def _sink_done(self) -> None:
-        for watcher in self._watchers:
-            watcher.go_on()
+        if self._watcher is not None and not self._silent:
+            self._watcher.go_on()
         self._on_idle()
 
     # --- the end ---
 
     def last_hits(self) -> None:
         """Search what the job wrote last, before its end becomes visible: those hits matter most."""
-        for watcher in () if self._silent else self._watchers:
-            watcher.finish()
+        if self._watcher is not None and not self._silent:
+            self._watcher.finish()
 
     def ended(self, state: State) -> None:
         """Add the end, now that the outcome is visible."""
@@ -152,8 +147,8 @@ class EventRecorder:
         """Tell no sink of anything any more: the job is being removed."""
         self._silent = True
         self.sinks.kill()
-        for watcher in self._watchers:
-            watcher.stop()
+        if self._watcher is not None:
+            self._watcher.stop()
 
     def close(self) -> None:
         """Close the history: the work is done."""

@@ -1,11 +1,11 @@
 """Notification sinks: a command with the event on its stdin, a line in a file. Best effort, and
 recorded.
 
-Two lanes, so that a slow command for a watch never holds up the word that the job ended. Each event
-is on disk before its first delivery, and with its results after each sink: in
-`completion_event.json` for the end of the job, in `notification_events.ndjson`
-(`notification_log.py`) for the hits of watches. A supervisor that takes over goes on with the sinks
-that have no result: delivery is at least once.
+The end of the job and the hits of watches run their commands beside each other, so that a slow
+command for a watch never holds up the word that the job ended. Each event is on disk before its
+first delivery, and with its results after each sink: in `completion_event.json` for the end of the
+job, in `notification_events.ndjson` (`notification_log.py`) for the hits of watches. A supervisor
+that takes over goes on with the sinks that have no result: delivery is at least once.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import os
 import signal
 import stat
 import time
+from collections import Counter
 from collections.abc import Callable
 from typing import Any, NotRequired, TypedDict
 
@@ -106,7 +107,7 @@ class Delivery:
     @property
     def is_delivered(self) -> bool:
         """Whether each sink took the event."""
-        return not self.left and all(result["success"] for result in self.results)
+        return not self.left and all(result.get("success") for result in self.results)
 
     def add(self, result: Result) -> None:
         self.results.append(result)
@@ -123,25 +124,25 @@ class Sinks:
         self._request = request
         self._on_done = on_done
         self._tell = tell
-        self._lanes = [_Lane(job, loop, request, kind, self) for kind in (FINISHED, MATCHED)]
-        # Watch and sink → since when, and how many deliveries the history got
-        self._recorded: dict[tuple[str, str], tuple[float, int]] = {}
-        self._dropped: set[str] = set()  # watches that were removed
+        self._ends, self._hits = (_Command(job, loop, request, kind, self._ended) for kind in (FINISHED, MATCHED))
+        self._minute_began = -_MINUTE_S
+        self._recorded = Counter[tuple[str, str]]()  # deliveries of this minute, by watch and sink
+        self.dropped: set[str] = set()  # watches that were removed: their commands are run no more
         self._strikes: dict[str, int] = {}  # watch → how often in a row its command ran into the time limit
         self.has_started = False  # whether any command was run
 
     @property
     def busy(self) -> bool:
-        return any(lane.pid is not None or lane.queue for lane in self._lanes)
+        return bool(self.pids)
 
     @property
     def pids(self) -> list[int]:
-        return [lane.pid for lane in self._lanes if lane.pid is not None]
+        return [command.pid for command in (self._ends, self._hits) if command.pid is not None]
 
     @property
-    def room(self) -> int:
-        """How many more commands for hits may wait for their turn."""
-        return limits.SINK_QUEUE - len(self._lanes[1].queue)
+    def is_free(self) -> bool:
+        """Whether the command of a hit can be run now."""
+        return self._hits.pid is None
 
     # --- delivery ---
 
@@ -163,29 +164,32 @@ class Sinks:
                 self._add(delivery, _not_run(target, _GIVEN_UP, kind))
             return
         fault_points.at("end_owing")
-        self._deliver(delivery, self._lanes[0])
+        self.deliver(delivery)
 
-    def matched(self, delivery: Delivery) -> None:
-        """Deliver one hit of a watch."""
-        self._deliver(delivery, self._lanes[1])
-
-    def _deliver(self, delivery: Delivery, lane: _Lane) -> None:
-        """Tell the sinks that are left."""
+    def to_file(self, delivery: Delivery) -> None:
+        """Append the event to the file that is left."""
         left = delivery.left
         if FILE in left:
             own = [self._request.root, *self._request.own]
             self._add(delivery, append(delivery.event, left[FILE], own, self._request.definition.sandbox))
-        if COMMAND in left:
-            why = self.refused(delivery)
-            if why:
-                self._add(delivery, _not_run(left[COMMAND], why))
-            else:
-                lane.run(delivery)
 
-    def ended(self, delivery: Delivery, result: Result, *, too_long: bool | None = None) -> None:
-        """Take note of a command that has ended. `too_long` is None if it was not run."""
-        if too_long is not None:
-            self._strikes[delivery.watch] = self._strikes.get(delivery.watch, 0) + 1 if too_long else 0
+    def deliver(self, delivery: Delivery) -> None:
+        """Notify the sinks that are left. The command of a hit is run when `is_free`."""
+        self.to_file(delivery)
+        command = delivery.left.get(COMMAND)
+        if command is None:
+            return
+        why = self._refused(delivery)
+        runner = self._hits if delivery.watch else self._ends
+        failed = _not_run(command, why) if why else runner.run(delivery, command)
+        if failed:
+            self._add(delivery, failed)
+        else:
+            self.has_started = True
+
+    def _ended(self, delivery: Delivery, result: Result, *, too_long: bool) -> None:
+        """Take note of a command that has ended."""
+        self._strikes[delivery.watch] = self._strikes.get(delivery.watch, 0) + 1 if too_long else 0
         self._add(delivery, result)
         self._on_done()
 
@@ -194,8 +198,7 @@ class Sinks:
         many a minute as the history has hits."""
         if self._is_for_history(delivery, result):
             content = {"sink_type": result["sink_type"], "target": result["target"]}
-            content["event_type"] = delivery.event["event_type"]
-            content |= {"watch": delivery.watch} if delivery.watch else {}
+            content |= {"event_type": MATCHED, "watch": delivery.watch} if delivery.watch else {"event_type": FINISHED}
             failure = {} if result["success"] else {"error": result.get("error")}
             self._tell(history.NOT_NOTIFIED if failure else history.NOTIFIED, **content, **failure)
         delivery.add(result)
@@ -203,12 +206,11 @@ class Sinks:
     def _is_for_history(self, delivery: Delivery, result: Result) -> bool:
         if not delivery.watch:
             return True
-        key, now = (delivery.watch, result["sink_type"]), time.monotonic()
-        began, count = self._recorded.get(key, (now, 0))
-        if now - began >= _MINUTE_S:
-            began, count = now, 0
-        self._recorded[key] = began, count + 1
-        return count < limits.HITS_A_MINUTE
+        if time.monotonic() - self._minute_began >= _MINUTE_S:
+            self._minute_began = time.monotonic()
+            self._recorded.clear()
+        self._recorded[delivery.watch, result["sink_type"]] += 1
+        return self._recorded[delivery.watch, result["sink_type"]] <= limits.HITS_A_MINUTE
 
     def end_predecessors(self) -> None:
         """Kill the command that a killed supervisor had started: it will run once more, and nothing
@@ -247,64 +249,48 @@ class Sinks:
 
     # --- commands ---
 
-    def drop(self, watch: str) -> None:
-        """Run no command for this watch any more. The commands that wait for their turn are dropped too."""
-        self._dropped.add(watch)
-
-    def refused(self, delivery: Delivery) -> str | None:
+    def _refused(self, delivery: Delivery) -> str | None:
         """Return why the command of this delivery is not run, None if it is."""
-        if delivery.watch in self._dropped:
+        if delivery.watch in self.dropped:
             return _REMOVED
         return _TOO_OFTEN if self._strikes.get(delivery.watch, 0) >= limits.SINK_STRIKES else None
 
     def reaped(self, pid: int, status: int) -> None:
-        """Take note of a child that ended. If it was the command of a sink, the next one may run."""
-        for lane in self._lanes:
-            if lane.pid == pid:
-                lane.reaped(status)
+        """Take note of a child that ended."""
+        for command in (self._ends, self._hits):
+            if command.pid == pid:
+                command.reaped(status)
 
     def kill(self) -> None:
         """End all notification commands: their job is being removed."""
-        for lane in self._lanes:
-            lane.queue.clear()
-            lane.kill()
+        for command in (self._ends, self._hits):
+            command.kill()
 
 
-class _Lane:
-    """Runs commands one after the other, each beside the loop and killed after its own time limit."""
+class _Command:
+    """Runs one command at a time, beside the loop and killed after its own time limit. `ended(delivery, result,
+    too_long)` is called then."""
 
-    def __init__(self, job: JobDir, loop: EventLoop, request: Request, kind: str, sinks: Sinks) -> None:
+    def __init__(self, job: JobDir, loop: EventLoop, request: Request, kind: str, ended: Callable[..., None]) -> None:
         self._job = job
-        self._sinks = sinks
+        self._ended = ended
         self._time_limit = loop.timer(self._overdue)
         self._request = request
         self._kind = kind
         self._too_long = False
         self._running: tuple[Delivery, Result] | None = None
-        self.queue: list[Delivery] = []
         self.pid: int | None = None
 
-    def run(self, delivery: Delivery) -> None:
-        """Run the command now, or when those before it have ended."""
-        self.queue.append(delivery)
-        self._next()
-
-    def _next(self) -> None:
-        while self.pid is None and self.queue:
-            delivery = self.queue.pop(0)
-            command = delivery.targets[COMMAND]
-            if why := self._sinks.refused(delivery):  # since it waits, for example those before it took too long
-                self._sinks.ended(delivery, _not_run(command, why))
-                continue
-            result = _result(COMMAND, command)
-            self._running, self._too_long = (delivery, result), False
-            try:
-                self.pid = self._spawn(delivery.event, command)
-            except OSError as error:
-                self._sinks.ended(delivery, {**result, "error": f"could not start: {error.strerror}"})
-                continue
-            self._sinks.has_started = True
-            self._time_limit.after(limits.SINK_TIMEOUT_S)
+    def run(self, delivery: Delivery, command: str) -> Result | None:
+        """Start the command. Return what to record if it cannot be started."""
+        result = _result(COMMAND, command)
+        try:
+            self.pid = self._spawn(delivery.event, command)
+        except OSError as error:
+            return {**result, "error": f"could not start: {error.strerror}"}
+        self._running, self._too_long = (delivery, result), False
+        self._time_limit.after(limits.SINK_TIMEOUT_S)
+        return None
 
     def _spawn(self, event: Event, command: str) -> int:
         env = {
@@ -329,12 +315,11 @@ class _Lane:
     def reaped(self, status: int) -> None:
         self._time_limit.cancel()
         self.pid = None
-        if self._running is not None:  # before the next command: this result may stop them
+        if self._running is not None:
             (delivery, result), self._running = self._running, None
-            self._sinks.ended(delivery, self._ended(result, status), too_long=self._too_long)
-        self._next()
+            self._ended(delivery, self._outcome(result, status), too_long=self._too_long)
 
-    def _ended(self, result: Result, status: int) -> Result:
+    def _outcome(self, result: Result, status: int) -> Result:
         """Return what became of a command with this wait status."""
         code = os.waitstatus_to_exitcode(status)
         result["exit_code"], result["success"] = (code if code >= 0 else None), code == 0

@@ -2,16 +2,19 @@
 
 The log is read, not the pipe: a search never holds up the output, it falls behind and catches up.
 How far it came is on disk, so that a supervisor that takes over neither misses a line nor reports
-one twice. There are two searches, each at its own pace: `hits.py` reports to readers of the
-history, under a cap; `delivery.py` hands every hit to the command and the file of its watch.
+one twice. A hit goes into the history, from which readers report it to models: so many a minute,
+and beyond that their number. If its watch has a command or a file, each hit goes into the log of
+notifications, too (`notification_log.py`).
 """
 
 from __future__ import annotations
 
 import os
 import time
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
+from heapq import merge
+from itertools import islice
+from typing import NamedTuple
 
 from outlive import limits
 from outlive.core import records
@@ -19,21 +22,34 @@ from outlive.errors import OutliveError
 from outlive.store import history
 from outlive.store.job_dir import WATCHED, JobDir
 from outlive.store.output.merged import Output
-from outlive.store.output.patterns import Hit, Pattern
+from outlive.store.output.patterns import Hit, Pattern, seen
 from outlive.store.output.scanner import Scanner
 from outlive.supervisor.event_loop import EventLoop
+from outlive.supervisor.events.notification_log import Known, NotificationLog
 from outlive.system.fds import Closing
 
 _UNFINISHED_QUIET_S = 0.3  # an unfinished line is searched after this much silence: it may be a prompt
 _HIT_WINDOW_S = 60.0  # in which hits are counted
+_MOST = 100  # hits of one turn: about as much as takes SCAN_S
 
 _WATCHED_BYTES = 255  # two positions, and the ids of the watches that were looked for up to there
 _STREAMS = {"stdout": (0,), "stderr": (1,), "both": (0, 1)}
 NAMES = ("stdout", "stderr")
+AGENT_EXEC = "output_match"  # the id of the one pattern in the form of agent-exec
+
+
+class _Suppressed(NamedTuple):
+    """Hits of a watch that were too many in this minute. `first` and `last`: (stream, offset) of those."""
+
+    number: int
+    first: tuple[int, int]
+    last: tuple[int, int]
+    hit: Hit  # the last
 
 
 class Watch:
-    """One watch. `first`: for each stream, where the first line begins that counts."""
+    """One watch. `first`: for each stream, where the first line begins that counts. `shown`: its
+    hits of this minute in the history."""
 
     def __init__(self, spec: records.Watch, first: list[int]) -> None:
         self.spec = spec
@@ -42,27 +58,49 @@ class Watch:
         self.streams = _STREAMS[spec.stream]
         self.first = first
         self.done = False
+        self.shown = 0
+        self.suppressed: _Suppressed | None = None
+        self.is_recorded = bool(spec.targets) or self.id == AGENT_EXEC  # in the log of notifications
 
-    @property
-    def key(self) -> tuple[str, str]:
-        return self.id, self.spec.pattern
+    def suppress(self, place: tuple[int, int], hit: Hit) -> None:
+        """Count a hit that is one too many."""
+        known = self.suppressed
+        self.suppressed = _Suppressed(known.number + 1 if known else 1, known.first if known else place, place, hit)
 
-    def hits(self, stream: int, at: int, text: bytes) -> Iterator[tuple[int, Hit]]:
-        return ((at + hit.start, hit) for hit in self.pattern.hits(text) if at + hit.start >= self.first[stream])
+    def hits(self, number: int, stream: int, at: int, text: bytes) -> Iterator[tuple[int, int, Watch, Hit]]:
+        """Yield the hits in `text`, which begins at `at` in the log, each with the position of its line
+        and this number."""
+        if self.done or stream not in self.streams or at + len(text) <= self.first[stream]:
+            return iter(())
+        starts = ((at + hit.start, number, self, hit) for hit in self.pattern.hits(text))
+        counted = (one for one in starts if one[0] >= self.first[stream])
+        return islice(counted, 1) if self.spec.once else counted
 
 
-class Watcher(ABC):
-    """One search. `tell(type, seq=…, **content)` puts an event into the history; `on_done` is
-    called when the search is over.
+class _Found(NamedTuple):
+    """A hit, and the position of its line. `is_shown`: it goes into the history."""
 
-    A subclass names the file of its positions, chooses hits in `_chosen` and reports
-    them in `_report`.
-    """
+    start: int
+    watch: Watch
+    hit: Hit
+    is_shown: bool
 
-    positions = WATCHED
 
-    def __init__(self, job: JobDir, loop: EventLoop, *, tell: Callable[..., None], on_done: Callable[[], None]) -> None:
+class Watcher:
+    """The search. `tell(type, seq=…, **content)` puts an event into the history; `on_done` is called
+    when the search is over."""
+
+    def __init__(
+        self,
+        job: JobDir,
+        loop: EventLoop,
+        log: NotificationLog,
+        *,
+        tell: Callable[..., None],
+        on_done: Callable[[], None],
+    ) -> None:
         self._job = job
+        self._log = log
         self._tell = tell
         self._on_done = on_done
         self._next_slice = loop.timer(self._guarded, self._look)
@@ -70,45 +108,17 @@ class Watcher(ABC):
         self._minute = loop.timer(self._new_minute)
         self._watches: list[Watch] = []
         self._scanners: dict[int, Scanner] = {}
+        self._shown = 0  # hits of all watches in the history, in this minute
         self._ending = self._held = False
         self._covered: set[str] = set()  # watches that a killed supervisor had searched for as far as it came
         self._saved = self._load()
-        # (watch, pattern, seq) of hits that were reported and may be found again; a new watch may
-        # have the id of a removed one. Also without positions: they are written after the hits are
-        self._known = self._reported()
-
-    # --- of a subclass ---
-
-    @abstractmethod
-    def _chosen(self, stream: int, at: int, text: bytes, *, unfinished: bool) -> list[tuple[int, Watch, Hit]]:
-        """Return the hits in `text`, which begins at `at` in the log, that are to be reported, each
-        with the position of its line, in the order of the lines."""
-
-    @abstractmethod
-    def _report(self, watch: Watch, hit: dict[str, object], output: Output, end: int) -> None:
-        """Report one hit {seq, watch, pattern, match_type, stream, line, match}, whose line ends at
-        `end` of the output."""
-
-    @abstractmethod
-    def _reported(self) -> set[tuple[str, str, int]]:
-        """Return what a killed supervisor reported, as (watch, pattern, seq)."""
-
-    @abstractmethod
-    def _skipped(self, stream: str, count: int) -> None:
-        """Say that so many bytes were gone before they were searched."""
-
-    @abstractmethod
-    def _failed(self, spec: records.Watch, error: Exception) -> None:
-        """Say that the pattern of a watch does not work."""
-
-    def _has_room(self) -> bool:
-        """Return whether more hits can be reported now."""
-        return True
+        self._in_history = Known(history.told(job, history.WATCH_HIT))
 
     # --- which ---
 
     def configure(self, specs: list[records.Watch]) -> None:
         """Look for these from now on. A watch that was there goes on; errors of a pattern go into the history."""
+        self._log.configure(specs)
         known = {watch.id: watch for watch in self._watches}
         self._watches = []
         new = []
@@ -121,7 +131,7 @@ class Watcher(ABC):
                 new.append(self._new(spec))
                 self._watches.append(new[-1])
             except (OutliveError, ImportError) as error:
-                self._failed(spec, error)
+                self._tell(history.WATCH_FAILED, watch=spec.id, message=str(error))
         self._open_scanners()
         self._rewind([watch for watch in new if watch.id not in self._covered])
         self._covered.clear()
@@ -135,7 +145,7 @@ class Watcher(ABC):
             scanner = Scanner(self._job, stream, 0)
             watch.first[stream] = scanner.line_start(first[stream])
             scanner.close()
-        watch.done = spec.once and any(known[:2] == watch.key for known in self._known)
+        watch.done = spec.once and self._in_history.has_any(spec)
         return watch
 
     def _open_scanners(self) -> None:
@@ -166,7 +176,8 @@ class Watcher(ABC):
         return self._held or self._next_slice.is_set or self._quiet.is_set
 
     def go_on(self) -> None:
-        """Search again if there was no room for more hits."""
+        """Deliver the next hit, and search again if there was no room for more."""
+        self._guarded(self._log.deliver)
         if self._held:
             self._held = False
             self._next_slice.after(0)
@@ -184,7 +195,7 @@ class Watcher(ABC):
 
     def _look_at_last_words(self) -> None:
         until = time.monotonic() + limits.SCAN_S * 5
-        while self._has_room():
+        while self._log.has_room:
             if not self._search_some():
                 self._search_unfinished()
                 break
@@ -207,7 +218,7 @@ class Watcher(ABC):
             self._tell(history.WATCH_FAILED, message=f"{type(error).__name__}: {error}")
 
     def _look(self) -> None:
-        if not self._has_room():
+        if not self._log.has_room:
             self._held = True
             return
         began = time.monotonic()
@@ -239,7 +250,7 @@ class Watcher(ABC):
         return any_text
 
     def _look_at_prompt(self) -> None:
-        if self._has_room():
+        if self._log.has_room:
             self._guarded(self._search_unfinished)
         else:
             self._held = True
@@ -252,41 +263,54 @@ class Watcher(ABC):
                 yield self._scanners[stream]
 
     def _search_unfinished(self) -> None:
-        """Search the unfinished last lines. `_known` remembers a hit, so that the finished line is
-        not reported again."""
+        """Search the unfinished last lines. A hit is known then: the finished line is not reported again."""
         for scanner in self._open():
             at, text = scanner.unfinished()
             if text:
                 self._search(scanner.stream, at, text, unfinished=True)
 
     def _search(self, stream: int, at: int, text: bytes, *, unfinished: bool = False) -> None:
-        chosen = self._chosen(stream, at, text, unfinished=unfinished)
-        if not chosen:
+        found = self._found(stream, at, text, unfinished=unfinished)
+        if not found:
             return
         with Output(self._job) as output:
-            for start, watch, hit in chosen:
-                self._hit(output, watch, stream, start, hit, unfinished=unfinished)
+            for one in found:
+                self._report(output, stream, one)
 
-    def _hits(self, stream: int, at: int, text: bytes) -> Iterator[tuple[Watch, Iterator[tuple[int, Hit]]]]:
-        """Yield each watch that counts here, with its hits and the positions of their lines."""
-        for watch in self._watches:
-            if not watch.done and stream in watch.streams and at + len(text) > watch.first[stream]:
-                yield watch, watch.hits(stream, at, text)
+    def _found(self, stream: int, at: int, text: bytes, *, unfinished: bool) -> list[_Found]:
+        """Return the hits that go anywhere, in the order of the lines, and count the others. After so
+        many the next turn goes on."""
+        found: list[_Found] = []
+        each = (watch.hits(number, stream, at, text) for number, watch in enumerate(self._watches))
+        for start, _, watch, hit in merge(*each):
+            if len(found) >= _MOST and start > found[-1].start:
+                self._scanners[stream].offset = start
+                break
+            has_room = watch.shown < limits.HITS_A_MINUTE and self._shown < limits.JOB_HITS_A_MINUTE
+            is_shown = watch.spec.once or has_room
+            if is_shown:
+                watch.shown += 1
+                self._shown += 1
+            elif not unfinished:
+                watch.suppress((stream, start), hit)
+            if is_shown or watch.is_recorded:
+                found.append(_Found(start, watch, hit, is_shown))
+        return found
 
-    def _hit(self, output: Output, watch: Watch, stream: int, start: int, hit: Hit, *, unfinished: bool) -> None:
-        seq = output.seq_of(stream, start)
-        known = (*watch.key, seq)
-        if known in self._known:
-            if not unfinished:
-                self._known.discard(known)
-            return
-        if unfinished:
-            self._known.add(known)
-        spec = watch.spec
-        event = {"seq": seq, "watch": watch.id, "pattern": spec.pattern, "match_type": spec.match_type}
+    def _report(self, output: Output, stream: int, found: _Found) -> None:
+        """Report a hit. The history has it last: a successor looks no more for a `once` watch that is there."""
+        watch, hit = found.watch, found.hit
+        seq = output.seq_of(stream, found.start)
+        event = {"seq": seq, "watch": watch.id, "pattern": watch.spec.pattern, "match_type": watch.spec.match_type}
         event |= {"stream": NAMES[stream], "line": hit.line, "match": hit.match}
-        self._report(watch, event, output, seq + hit.end - hit.start)
-        if spec.once:
+        if watch.is_recorded and self._log.known.add(event):
+            end = seq + hit.end - hit.start
+            before = output.read(max(0, end - limits.SNIPPET_BYTES), end)
+            self._log.add({**event, "snippet": seen(before).decode("utf-8", "replace")})
+        if found.is_shown and self._in_history.add(event):
+            self._start_minute()
+            self._tell(history.WATCH_HIT, **event)
+        if watch.spec.once:
             watch.done = True
             self._open_scanners()
 
@@ -296,19 +320,30 @@ class Watcher(ABC):
 
     def _new_minute(self) -> None:
         self._summarize()
+        self._shown = 0
+        for watch in self._watches:
+            watch.shown = 0
 
     def _summarize(self) -> None:
-        """Say what was gone before it was searched."""
+        """Add the events about hits that were too many, and about output that was gone before it was searched."""
+        for watch in self._watches:
+            one, watch.suppressed = watch.suppressed, None
+            if one is not None:
+                with Output(self._job) as output:
+                    first, last = output.seq_of(*one.first), output.seq_of(*one.last)
+                about = {"watch": watch.id, "pattern": watch.spec.pattern, "count": one.number}
+                about |= {"from_seq": first, "to_seq": last, "line": one.hit.line}
+                self._tell(history.WATCH_SUPPRESSED, seq=last, **about)
         for scanner in self._open():
             if scanner.skipped:
-                self._skipped(NAMES[scanner.stream], scanner.skipped)
+                self._tell(history.WATCH_SKIPPED, stream=NAMES[scanner.stream], bytes=scanner.skipped)
                 scanner.skipped = 0
 
     # --- how far it came ---
 
     def _load(self) -> list[int] | None:
         try:
-            with Closing(self._job.open_file(self.positions)) as fd:
+            with Closing(self._job.open_file(WATCHED)) as fd:
                 words = os.read(fd, 2 * _WATCHED_BYTES).split()
             self._covered = {word.decode("ascii") for word in words[2:]}
             return [int(words[0]), int(words[1])]
@@ -325,7 +360,8 @@ class Watcher(ABC):
         ids = " ".join(watch.id for watch in self._watches)
         line = f"{self._saved[0]:020} {self._saved[1]:020} {ids}".ljust(_WATCHED_BYTES) + "\n"
         try:
-            with Closing(self._job.open_file(self.positions, os.O_WRONLY | os.O_CREAT)) as fd:
+            with Closing(self._job.open_file(WATCHED, os.O_WRONLY | os.O_CREAT)) as fd:
                 os.pwrite(fd, line.encode("ascii"), 0)  # one write of fixed width: old or new
         except OSError:  # full or removed
             return
+        self._log.bound()

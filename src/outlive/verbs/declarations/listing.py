@@ -25,7 +25,9 @@ LIST = Verb(
         Arg("tags", STRS, "Only jobs with this tag, or a tag below it: project.*; of several, jobs with all.", default=(),
             cli="--tag", aliases=("tag",), metavar="TAG", mcp_help="with all; project.*: any below"),
         Arg("cwd", PATH, "Only jobs of this directory (CLI: the current one by default).", metavar="DIR", hidden="mcp"),
-        Arg("owner", STR, "Only jobs of this client (MCP: those of the session by default).", hidden="mcp", metavar="NAME"),
+        *shared_args.with_those_of_parts((
+            Arg("owner", STR, "Only jobs of this client (MCP: those of the session by default).", hidden="mcp", metavar="NAME"),
+        )),
         Arg("host", STR, "Only jobs on this host; local: on this machine.", section="hosts", metavar="NAME", mcp_help=""),
         Arg("all", BOOL, "Jobs of every directory and client.", default=False, mcp_help="other sessions too"),
         Arg("follow", BOOL, "Print the list again whenever it has changed, one object a line; with --human on a terminal keep a "

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from outlive.system import tree
-from support import processes, wait
+from support import pair, processes, wait
 from support.cli import Cli
 from support.installed import Installed
 
@@ -54,6 +54,8 @@ def test_a_job_is_adopted_and_seen_to_its_end(cli: Cli, work: Path, without: Ins
     results = json.loads(record.read_text())["delivery_results"]
     assert [one["success"] for one in results] == [False, False]
     assert all("the part sandbox of outlive, which is not installed here" in one["error"] for one in results)
+    pair.until_free(cli.root, job)  # after the last look
+    assert cli.ok("status", job, env=env)["message"].count(UNCHECKED) == 1
     assert not (work / "told").exists() and not (work / "line").exists(), "nothing is done outside of the sandbox"
 
 

@@ -13,9 +13,10 @@ from outlive.core.records import Definition
 from outlive.core.shell import form, reader
 from outlive.core.started import never_ran
 from outlive.errors import OutliveError
-from outlive.jobs import lookup, ownership
+from outlive.jobs import lookup
 from outlive.jobs.context import Context, Principal
 from outlive.jobs.pipelines import naming
+from outlive.jobs.told import ownership
 from outlive.parts.failures.runs import earlier_runs
 from outlive.store.job_dir import JobDir
 

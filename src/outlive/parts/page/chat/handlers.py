@@ -33,14 +33,13 @@ class View(Extension):
     async def call(self, params: types.CallToolRequestParams, caller: Caller) -> types.CallToolResult:
         reads = params.name == VIEW
         answer = encodable_members(await self._questions.answer(params.arguments or {}, caller, reads=reads))
-        masker = self._calls.secrets.masker(answer)
-        if masker is not None:
-            printed = answer.get("data")  # by a terminal
-            answer = masker.members(answer)
-            if isinstance(printed, str):
-                drawn = base64.b64decode(printed).decode("utf-8", "surrogateescape")
-                answer["data"] = base64.b64encode(masker.text(drawn).encode("utf-8", "surrogateescape")).decode("ascii")
-        return types.CallToolResult(content=[], structured_content=answer, is_error=not answer["ok"])
+        secrets = self._calls.secrets
+        printed, safe = answer.get("data"), secrets.masked_members(answer, answer)
+        if isinstance(printed, str):  # by a terminal
+            drawn = base64.b64decode(printed).decode("utf-8", "surrogateescape")
+            masked = secrets.masked(drawn, answer).encode("utf-8", "surrogateescape")
+            safe["data"] = base64.b64encode(masked).decode("ascii")
+        return types.CallToolResult(content=[], structured_content=safe, is_error=not answer["ok"])
 
     def handlers(self) -> dict[str, Handler]:
         return {"resources/read": Handler(types.ReadResourceRequestParams, self._read)}

@@ -17,9 +17,10 @@ from outlive.core.ids import short_id
 from outlive.core.records import Definition
 from outlive.core.units import timestamp
 from outlive.errors import OutliveError, from_os
-from outlive.jobs import acts, adoption, lookup, ownership
+from outlive.jobs import acts, adoption, lookup
 from outlive.jobs.context import Context
 from outlive.jobs.starting.plan import Plan
+from outlive.jobs.told import ownership
 from outlive.parts.permission.approvals import asked, pending, written
 from outlive.parts.permission.approvals.person import require_person
 from outlive.parts.permission.policy import always

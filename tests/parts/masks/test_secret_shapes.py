@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from outlive import verbs
-from outlive.mcp.masks import values
-from outlive.mcp.masks.masker import Masker
-from outlive.mcp.masks.secrets import masked_answer
-from outlive.mcp.masks.values import Value
+from outlive.parts.masks import values
+from outlive.parts.masks.masker import Masker
+from outlive.parts.masks.secrets import masked_answer
+from outlive.parts.masks.values import Value
 from outlive.verbs import envelope
 
 HEX = "0f9a3c77d1e84b20"

@@ -3,35 +3,31 @@ on the command line, has them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from functools import cached_property
 
 from outlive import verbs
+from outlive.config import Config
 from outlive.core.env_files import read_env_files
 from outlive.core.ids import is_id
 from outlive.errors import OutliveError
 from outlive.jobs import lookup
-from outlive.mcp.masks import values
-from outlive.mcp.masks.masker import Masker
-from outlive.mcp.masks.values import Value
+from outlive.mcp.masking import COUNT, Environment, Masking, Opened
+from outlive.parts.masks import settings, values
+from outlive.parts.masks.masker import Masker
+from outlive.parts.masks.values import Value
 from outlive.store.output.secret_spans import Find, Span
-from outlive.store.root import Store
 
-ALL, NAMED, NONE = "all", "named", "none"  # values of [mcp] mask
-COUNT = "masked_secrets"  # the member of an answer that says how many there are
 _HEAD = frozenset({"schema_version", "ok", "type", "sessionId"})
 _MOST_JOBS = 10_000  # whose secrets a server remembers
 
 
-class Secrets:
-    """The secrets of one server. `environment` returns its own environment, which jobs inherit; `store` the job root,
-    or None before it is opened."""
+class Secrets(Masking):
+    """The secrets of one server."""
 
-    def __init__(
-        self, how: str, environment: Callable[[], Mapping[str, str]], store: Callable[[], Store | None]
-    ) -> None:
-        self._how = how
+    def __init__(self, config: Config, environment: Environment, store: Opened) -> None:
+        self._mode = settings.mode(config)
         self._environment = environment
         self._store = store
         self._of_jobs: dict[str, frozenset[Value]] = {}
@@ -39,17 +35,16 @@ class Secrets:
 
     def masker(self, about: object) -> Masker | None:
         """Return what masks texts about these jobs: an answer that names them, or an id. None: nothing is masked."""
-        if self._how == NONE:
+        if self._mode == settings.NONE:
             return None
         known = set(self._own)
         masked: set[str] = set()
         for job_id in {about} if isinstance(about, str) else set(_jobs_in(about)):
             known |= self._of_job(job_id)
             masked |= self._labels.get(job_id, set())
-        return Masker(known, shapes=self._how == ALL, masked=masked)
+        return Masker(known, shapes=self._mode == settings.ALL, masked=masked)
 
     def find(self, job_id: str) -> Find | None:
-        """Return what finds the secrets in the bytes of a job's output, for what decodes them. None: nothing is masked."""
         masker = self.masker(job_id)
         if masker is None:
             return None
@@ -64,13 +59,16 @@ class Secrets:
 
         return find
 
-    def masked(self, text: str, job_id: str) -> str:
-        masker = self.masker(job_id)
+    def masked(self, text: str, about: object) -> str:
+        masker = self.masker(about)
         return text if masker is None else masker.text(text)
 
-    def masked_members(self, members: Mapping[str, object], job_id: str) -> dict[str, object]:
-        masker = self.masker(job_id)
+    def masked_members(self, members: Mapping[str, object], about: object) -> dict[str, object]:
+        masker = self.masker(about)
         return dict(members) if masker is None else masker.members(members)
+
+    def masked_answer(self, answer: Mapping[str, object]) -> dict[str, object]:
+        return masked_answer(answer, self.masker(answer))
 
     @cached_property
     def _own(self) -> set[Value]:

@@ -1,35 +1,42 @@
-"""Which hits of watches an answer shows itself, so that no notice repeats them."""
+"""Which hits of watches a session has seen, so that no notice repeats them."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from outlive.core.members import text_of
 from outlive.errors import OutliveError
-from outlive.jobs import known_to_session, lookup
+from outlive.jobs import lookup
 from outlive.jobs.context import Context
+from outlive.jobs.told import known_to_session
 from outlive.store import history
+from outlive.store.job_dir import JobDir
 
 _HITS = (history.WATCH_HIT, history.WATCH_SUPPRESSED)
 _NUMBER = re.compile(r"\d+[:-]")  # before each line that `log` found
 
 
+def unread(ctx: Context, job: JobDir, events: Iterable[history.Event]) -> list[history.Event]:
+    """Return the hits among these events whose lines no answer has shown to the session up to where it has read."""
+    position = known_to_session.seen(ctx, job, here=True)
+    return [event for event in events if event["type"] in _HITS and event["seq"] >= position]
+
+
 def told_to(ctx: Context, job_id: str, offset: int, answers: Sequence[Mapping[str, object]]) -> int:
-    """Return up to where in its history a session knows a job by these answers, one of which is about this job:
-    beyond `offset` only if the session has seen the line of every hit since then."""
+    """Return up to where in its history a session knows a job by these answers, one of which is about this job: beyond
+    `offset` only if the session has seen the line of every hit since then."""
     try:
         with lookup.open_known(ctx.caller, job_id) as job:
             if history.size(job) == offset:
                 return offset
             events, end = history.read(job, offset=offset)
-            position = known_to_session.seen_here(ctx, job)
+            hits = Counter(event["line"] for event in unread(ctx, job, events))
     except (OSError, OutliveError):  # removed meanwhile
         return offset
     if any(event["type"] == history.APPROVED for event in events):  # a notice of its own
         return offset
-    hits = Counter(event["line"] for event in events if event["type"] in _HITS and event["seq"] >= position)
     shown = Counter(line for answer in answers if answer.get("job_id") == job_id for line in _last_lines(answer))
     return end if hits <= shown else offset
 

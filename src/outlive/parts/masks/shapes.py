@@ -11,7 +11,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from outlive.core.linear_regex import re2
-from outlive.mcp.masks.values import is_reference, is_secret
+from outlive.parts.masks.values import is_reference, is_secret
 
 # Where a word begins: also behind an escape sequence, and behind a line break in JSON
 _START = r"(?:\b|\x1b\[[0-9;]*m|\\[nrt])"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 
-from outlive.mcp.masks import shapes
-from outlive.mcp.masks.values import LEAST_CHARS, Value
+from outlive.parts.masks import shapes
+from outlive.parts.masks.values import LEAST_CHARS, Value
 from outlive.render.plain_text import readable
 from outlive.store.output.secret_spans import Span
 

@@ -3,6 +3,9 @@
 
 A session without a record goes on where the last ended session of its client in its directory was,
 of a job that is its own. A lost record only repeats output, so an error in here fails no call.
+
+What a call shows is held in the inbox of its connection, and written when its answer has been sent: what a lost answer
+showed is shown again.
 """
 
 from __future__ import annotations
@@ -11,8 +14,8 @@ import os
 from contextlib import closing, suppress
 
 from outlive.errors import OutliveError
-from outlive.jobs import ownership
 from outlive.jobs.context import Context, Principal
+from outlive.jobs.told import ownership
 from outlive.render.sources import lines_of
 from outlive.render.window import text_of
 from outlive.store.job_dir import SEEN, JobDir
@@ -22,6 +25,7 @@ from outlive.system.fds import Closing, names_in
 # The first line of a record is a position. Each further line is a condition, behind where it was reported: the end of
 # the line that matched, else the length of the output then. _OWN stands before those that this session was told
 _WIDTH = 32
+_FIRST_LINE = b"%%-%dd\n" % _WIDTH
 _MOST_BYTES = 1 << 18
 _OWN = b"--\n"
 
@@ -35,8 +39,11 @@ def _record(ctx: Context, job: JobDir) -> tuple[bytes, bool]:
     """Return the record of the session, else the newest one of those that it goes on for, and
     whether it is the session's own; an empty one of its own if there is none."""
     session = _session(ctx.caller)
-    if session is None:
+    if session is None or ctx.inbox is None:
         return b"", True
+    held = ctx.inbox.records.get(job.job_id)
+    if held is not None:
+        return held, True
     with suppress(OSError):
         return _content(job, session), True
     with suppress(OSError, OutliveError):
@@ -52,41 +59,39 @@ def _content(job: JobDir, name: str) -> bytes:
         return file.read(_MOST_BYTES)
 
 
-def _first_line(position: int) -> bytes:
-    return b"%-*d\n" % (_WIDTH, position)
-
-
-def _open(ctx: Context, job: JobDir, flags: int = 0) -> int:
-    """Open the record of the session to write it, and make it if there is none. Errors: OSError."""
-    name = f"{SEEN}/{_session(ctx.caller)}"
-    with suppress(FileNotFoundError):
-        return job.open_file(name, os.O_WRONLY | flags)
-    before, _ = _record(ctx, job)
-    with suppress(FileExistsError):
-        os.mkdir(SEEN, 0o700, dir_fd=job.fd)
-    with Closing(job.open_file(name, os.O_WRONLY | os.O_CREAT)) as fd:
-        os.pwrite(fd, (before or _first_line(0)) + _OWN, 0)
-    return job.open_file(name, os.O_WRONLY | flags)
-
-
-def _position(ctx: Context, job: JobDir) -> tuple[int, bool]:
-    """Return up to where the session, or the last session that it goes on for, was shown the output,
-    and whether it was this session."""
+def _hold(ctx: Context, job: JobDir, line: bytes = b"", *, position: int | None = None) -> None:
+    """Hold the record as it is when the answer of this call has been sent: with another position, or one more line."""
+    if ctx.inbox is None or _session(ctx.caller) is None:
+        return
     record, is_own = _record(ctx, job)
+    if not (record and is_own):
+        record = (record or _FIRST_LINE % 0) + _OWN
+    if position is not None:
+        record = _FIRST_LINE % position + record[_WIDTH + 1 :]
+    ctx.inbox.records[job.job_id] = record + line
+    ctx.shows.add(job.job_id)
+
+
+def write(job: JobDir, session: str, record: bytes) -> None:
+    """Write the record of a job that was held for a session: the answer that it is about has been sent."""
+    with suppress(OSError):
+        with suppress(FileExistsError):
+            os.mkdir(SEEN, 0o700, dir_fd=job.fd)
+        with Closing(job.open_file(f"{SEEN}/{session}", os.O_WRONLY | os.O_CREAT)) as fd:
+            os.pwrite(fd, record, 0)
+            os.ftruncate(fd, len(record))
+
+
+def seen(ctx: Context, job: JobDir, *, here: bool = False) -> int:
+    """Return up to where answers have shown the output to the session, or to the last one that it goes on for; `here`: to
+    this session. 0 if there was none, or no position is kept."""
+    record, is_own = _record(ctx, job)
+    return _position(record) if is_own or not here else 0
+
+
+def _position(record: bytes) -> int:
     first = record[:_WIDTH].strip()
-    return (int(first) if first.isdigit() else 0), is_own
-
-
-def seen(ctx: Context, job: JobDir) -> int:
-    """Return where this client's last answer about the job ended; 0 if there was none, or no
-    position is kept."""
-    return _position(ctx, job)[0]
-
-
-def seen_here(ctx: Context, job: JobDir) -> int:
-    """Return where the last answer about the job ended that went to this session; else 0."""
-    position, is_own = _position(ctx, job)
-    return position if is_own else 0
+    return int(first) if first.isdigit() else 0
 
 
 def mark_seen(ctx: Context, job: JobDir, next_seq: int, *, asks: bool = False) -> None:
@@ -94,10 +99,7 @@ def mark_seen(ctx: Context, job: JobDir, next_seq: int, *, asks: bool = False) -
     job waits for input, which a `wait` for any of several jobs does not tell again."""
     if _session(ctx.caller) is None or not (next_seq or _record(ctx, job)[0]):
         return
-    if asks:
-        mark_reported(ctx, job, "input", next_seq)
-    with suppress(OSError), Closing(_open(ctx, job)) as fd:
-        os.pwrite(fd, _first_line(next_seq), 0)  # one write of fixed width: old or new, never between
+    _hold(ctx, job, b"%d input\n" % next_seq if asks else b"", position=next_seq)
 
 
 def reported(ctx: Context, job: JobDir, *, here: bool = False) -> dict[str, int]:
@@ -112,11 +114,7 @@ def reported(ctx: Context, job: JobDir, *, here: bool = False) -> dict[str, int]
 
 
 def mark_reported(ctx: Context, job: JobDir, condition: str, position: int) -> None:
-    if _session(ctx.caller) is None:
-        return
-    # Two calls of the session may report at the same time
-    with suppress(OSError), Closing(_open(ctx, job, os.O_APPEND)) as fd:
-        os.write(fd, f"{position} {condition}\n".encode("utf-8", "replace"))
+    _hold(ctx, job, f"{position} {condition}\n".encode("utf-8", "replace"))
 
 
 def tell_once(ctx: Context, job: JobDir, what: str) -> bool:
@@ -140,7 +138,8 @@ def beginning(ctx: Context, job: JobDir, since_seq: int | None) -> tuple[int, st
     goes on for.
     """
     if since_seq is None:
-        position, is_own = _position(ctx, job)
+        record, is_own = _record(ctx, job)
+        position = _position(record)
         return position, None if is_own or not position else _read_before(job, position)
     if not since_seq:
         return 0, None

@@ -1,0 +1,364 @@
+"""Notices: what happened to the jobs of a session since its last call.
+
+They ride along with the next answer, each once. What the session was told is on disk, in
+`store/inbox.py`. An agent host names its session in a variable of the shells and servers that it starts: a job that
+such a shell starts is entered in the inbox of that session, which the session's MCP server and its hooks read too.
+Whichever comes first tells what happened.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from types import MappingProxyType
+
+from outlive import limits
+from outlive.core.labels import SESSION_VARIABLE
+from outlive.core.members import entries_of
+from outlive.core.records import FINISHED
+from outlive.core.units import seconds_or
+from outlive.errors import OutliveError, invalid
+from outlive.jobs import adoption, lookup
+from outlive.jobs.context import Context, Principal
+from outlive.jobs.diagnosis import deleted
+from outlive.jobs.interaction import shown_output
+from outlive.jobs.pipelines import stages
+from outlive.jobs.told import known_to_session, ownership, shown_hits
+from outlive.store import history
+from outlive.store.cleanup import deletions
+from outlive.store.inbox import ANSWERED, FOLLOWED, LEFT, UNDER_WAY, Claim, Inbox, Told, family_of
+from outlive.store.inspection.inspect import Inspection
+from outlive.store.job_dir import JobDir
+from outlive.store.output.merged import Output
+from outlive.store.root import Store
+from outlive.system import host_process, tree
+
+Notice = dict[str, object]
+
+_LIVENESS_CHECK_S = 2.0  # how often a silent job is checked for whether it still lives
+
+
+class Receipt:
+    """What one answer tells of jobs: its `notices`, and what it says itself. Call it once, with whether the answer was
+    sent: only then was it told. An empty one is false."""
+
+    def __init__(self) -> None:
+        self.notices: list[Notice] = []
+        self.named: list[tuple[Inbox, str]] = []  # jobs whose call had no answer before
+        # Up to where jobs are told in their history; None: all that there is to tell
+        self.told: list[tuple[Claim, Told | None]] = []
+        self.shown: list[
+            tuple[Principal, str, bytes]
+        ] = []  # what is known of jobs with the answer (known_to_session.py)
+        self.inboxes: list[Inbox] = []  # of a caller without a connection: they are closed then
+
+    def __bool__(self) -> bool:
+        return bool(self.named or self.told or self.shown)
+
+    def __call__(self, sent: bool) -> None:
+        for caller, job_id, record in self.shown:
+            settle(caller, job_id, record, sent=sent)
+        for claim, told in self.told:
+            if sent:
+                claim.tell(told)
+            claim.close()
+        for inbox, job_id in self.named:
+            inbox.set_call(job_id, ANSWERED if sent else LEFT)
+        for inbox in self.inboxes:
+            inbox.close()
+
+
+def settle(caller: Principal, job_id: str, record: bytes, *, sent: bool) -> None:
+    """Write what is known of a job with an answer, if that was `sent`."""
+    assert caller.inbox is not None
+    if sent:
+        with suppress(OSError, OutliveError), lookup.open_known(caller, job_id) as job:
+            known_to_session.write(job, caller.inbox.name, record)
+    if caller.inbox.records.get(job_id) is record:  # else a later answer holds its own
+        caller.inbox.records.pop(job_id, None)
+
+
+def settle_all(ctx: Context) -> None:
+    """Note that what this call shows has been sent: no transport reports it."""
+    records = {} if ctx.inbox is None else ctx.inbox.records
+    for job_id in ctx.shows & records.keys():
+        settle(ctx.caller, job_id, records[job_id], sent=True)
+
+
+def begin(caller: Principal) -> None:
+    """Have the session live from its first call on, and take over what ended sessions of the client
+    were not told."""
+    if caller.inbox is not None:
+        caller.inbox.arrive(lambda job_id: _exists(caller, job_id))
+
+
+def leave(ctx: Context) -> None:
+    """Note once that a call ended without an answer: the next answer names the job that it started, unless one
+    in between has."""
+    if ctx.inbox is None:
+        return
+    while ctx.shows:
+        ctx.inbox.records.pop(ctx.shows.pop(), None)
+    if ctx.job_id is not None and not ctx.left:
+        ctx.inbox.set_call(ctx.job_id, LEFT)
+        ctx.left = True
+
+
+def failed(ctx: Context) -> None:
+    """Note that a call is answered with an error, which names the job that the call started."""
+    if ctx.inbox is not None and ctx.job_id is not None:
+        ctx.inbox.set_call(ctx.job_id, ANSWERED)
+
+
+def known(ctx: Context, answer: Mapping[str, object], receipt: Receipt | None = None) -> Receipt:
+    """Return the receipt of an answer of a verb without notices: the session knows the jobs in it, and the hits whose
+    lines it shows. `receipt`: that to which this is added."""
+    receipt = Receipt() if receipt is None else receipt
+    if ctx.inbox is None:
+        return receipt
+    about = [answer, *entries_of(answer, "jobs")]
+    states = {job["job_id"]: job.get("state") for job in about if job.get("job_id")}
+    for job_id in filter(states.__contains__, list(ctx.inbox.records)):
+        receipt.shown.append((ctx.caller, job_id, ctx.inbox.records[job_id]))
+    for job_id in filter(states.__contains__, ctx.inbox.ids() if states else ()):
+        before, ends = ctx.inbox.told(job_id), states[job_id] in FINISHED
+        if before is None:
+            continue
+        if before.call != ANSWERED:
+            receipt.named.append((ctx.inbox, job_id))
+        offset = shown_hits.told_to(ctx, job_id, before.offset, about)
+        claim = ctx.inbox.claim(job_id) if ends or offset != before.offset else None
+        if claim is not None:  # hits that are not shown are told all the same
+            told = claim.told._replace(offset=max(offset, claim.told.offset), end=ends or claim.told.end)
+            receipt.told.append((claim, None if ends and not _is_watched(ctx.store, job_id) else told))
+    return receipt
+
+
+def _is_watched(store: Store, job_id: str) -> bool:
+    """Return whether a job has watches, whose hits may be found after its end."""
+    definition = lookup.definition(store, job_id)
+    return definition is not None and bool(definition.notification.every_watch)
+
+
+def collect(ctx: Context, answer: Mapping[str, object] = MappingProxyType({})) -> Receipt:
+    """Return the notices that the session has not been told and `answer` does not tell, with the
+    receipt of both.
+
+    A notice is {job_id, name, state, exit_code, signal, reason, last_line, at} and `event`: "finished"; "removed" for a
+    job that another session or a person removed, or whose directory was deleted while it ran; "unanswered" for a job
+    whose call was cancelled or cut off before its answer; "approved"; or "watch_hit" with `watch`, `pattern`, `seq` and
+    `hits`. The job of the answer is left out: its answer may be a moment older than the notice, and would seem to
+    contradict it. So are jobs that a call beside this one waits for: its answer will tell.
+    """
+    receipt = Receipt()
+    _collect(ctx, answer, receipt)
+    return receipt
+
+
+def _collect(ctx: Context, answer: Mapping[str, object], receipt: Receipt) -> None:
+    inbox = ctx.inbox
+    if inbox is None:
+        return
+    begin(ctx.caller)
+    known(ctx, answer, receipt)
+    jobs = 0
+    for job_id in inbox.ids():
+        if jobs >= limits.NOTICES:
+            break
+        if job_id == answer.get("job_id") or any(job_id in one for one in inbox.waits):
+            continue
+        of_job = _collected(ctx, inbox, job_id, receipt)
+        receipt.notices += of_job
+        jobs += bool(of_job)
+
+
+def _collected(ctx: Context, inbox: Inbox, job_id: str, receipt: Receipt) -> list[Notice]:
+    try:
+        with lookup.open_known(ctx.caller, job_id) as job:
+            return _of_job(ctx, inbox, job, receipt)
+    except OutliveError as error:
+        if error.code == "job_not_found":
+            return _removed(ctx.caller, inbox, job_id, receipt)
+    except Exception:  # noqa: BLE001 - whatever a job made of its files, its client's calls are answered
+        pass
+    return []
+
+
+def _removed(caller: Principal, inbox: Inbox, job_id: str, receipt: Receipt) -> list[Notice]:
+    """Return the notice about a job that is gone, if another session or a person removed it, or its
+    directory was deleted while it ran."""
+    claim = inbox.claim(job_id)
+    if claim is None or claim.told.call == UNDER_WAY:  # the job is in the making
+        return []
+    deletion = deletions.find(caller.store, job_id, caller.wall)
+    told: Notice = {"job_id": job_id, "name": "", "state": "unknown"}  # nothing is known of it but its processes
+    told |= {"exit_code": None, "signal": None, "reason": None, "last_line": None, "at": None, "event": "removed"}
+    if deletion is None and (job_id in inbox.lost or tree.with_cookie(job_id)):
+        told |= {"reason": "lost", "message": deleted.lost(job_id)}
+    elif deletion is not None and deletion["bound"] == deletions.REMOVED:
+        told |= {name: deletion.get(name) for name in ("name", "state", "at")}
+        told |= {"ended_by": deletion["by"], "message": f"removed by {deletion['by']}"}
+    else:
+        claim.tell(None)
+        return []
+    receipt.told.append((claim, None))
+    return [told]
+
+
+def _of_job(ctx: Context, inbox: Inbox, job: JobDir, receipt: Receipt) -> list[Notice]:
+    if _is_quiet(inbox, job):
+        return []
+    claim = inbox.claim(job.job_id)
+    if claim is None or claim.told.call == UNDER_WAY:  # a call beside this one, whose answer will tell
+        return []
+    before = claim.told
+    inspection = adoption.inspect_and_adopt(ctx, job)
+    events, offset = history.read(job, offset=before.offset)
+    notices = [*_approved(job, inspection, events), *_hits(ctx, job, inspection, events)]
+    finished = inspection.state.finished and not _is_left_to_a_task(before, inspection)
+    # A job that is being ended is told of when it has
+    is_left = before.call == LEFT and (finished or not inspection.state.ending)
+    if is_left:
+        notices.append(_state_of(ctx.caller, job, inspection, "unanswered"))
+        receipt.named.append((inbox, job.job_id))
+    elif finished and not before.end:
+        notices += _end(ctx.caller, job, inspection)
+    over = finished and not (inspection.supervised and inspection.definition.notification.every_watch)
+    if over or is_left or (offset, finished) != (before.offset, before.end):
+        receipt.told.append((claim, None if over else before._replace(offset=offset, end=finished)))
+    return notices
+
+
+def _is_left_to_a_task(told: Told, inspection: Inspection) -> bool:
+    """Return whether the client is about to read the end from its task. A client that does not look in time, as while it
+    shows a form, gets a notice, and so does every client after the clock was set back."""
+    end = inspection.state.finished_at
+    return told.call == FOLLOWED and 0 <= time.time() - seconds_or(end, 0) < limits.TASK_LOOK_S
+
+
+def _is_quiet(inbox: Inbox, job: JobDir) -> bool:
+    """Return whether nothing happened to a job since the session was last told of it. A job whose
+    supervisors were killed stays marked as live until a reader inspects it."""
+    job_id, now = job.job_id, time.monotonic()
+    told = inbox.told(job_id)
+    if told is None:  # another connection has just told of it
+        return True
+    is_inspected = now - inbox.inspected.get(job_id, -_LIVENESS_CHECK_S) < _LIVENESS_CHECK_S
+    is_fresh = is_inspected and history.size(job) == told.offset
+    if is_fresh and told.call != LEFT and (told.end or job.is_marked_live()):
+        return True
+    inbox.inspected[job_id] = now
+    return False
+
+
+def _exists(caller: Principal, job_id: str) -> bool:
+    """Return whether a job exists for this caller; to one without a wall, a removed one does."""
+    try:
+        lookup.open_known(caller, job_id).close()
+    except OutliveError as error:
+        return caller.wall is None and error.code == "job_not_found"
+    except OSError:
+        return False
+    return True
+
+
+def _approved(job: JobDir, inspection: Inspection, events: list[history.Event]) -> list[Notice]:
+    """Return the notice that a person approved the job, if that is news."""
+    approved = [event for event in events if event["type"] == history.APPROVED]
+    said = [
+        f"approved by {event['by']}" + (f": {event['reason']}" if event.get("reason") else "") for event in approved
+    ]
+    return [
+        _notice(job, inspection, "approved", None, event["at"], message=words)
+        for event, words in zip(approved, said, strict=True)
+    ]
+
+
+def _hits(ctx: Context, job: JobDir, inspection: Inspection, events: list[history.Event]) -> list[Notice]:
+    """Return one notice for each watch, with its latest line; lines that the client has read are
+    left out. Hits that were too many for events of their own are counted."""
+    latest: dict[str, Notice] = {}
+    counts: Counter[str] = Counter()
+    for event in shown_hits.unread(ctx, job, events):
+        watch, line = event["watch"], event["line"][: limits.LAST_LINE_CHARS]
+        counts[watch] += event.get("count", 1)
+        about = {"watch": watch, "pattern": event["pattern"], "seq": event["seq"], "hits": counts[watch]}
+        latest[watch] = _notice(job, inspection, "watch_hit", line, event["at"], **about)
+    return list(latest.values())
+
+
+def _end(caller: Principal, job: JobDir, inspection: Inspection) -> list[Notice]:
+    state = inspection.state
+    by = state.ending.by if state.ending is not None and state.reason == "kill" else None
+    is_own_doing = (
+        by == ownership.actor(caller, inspection.definition)
+        and caller.inbox is not None
+        and job.job_id in caller.inbox.killed
+    )
+    if is_own_doing or not caller.config.get("exec", "notify_on_exit"):
+        return []
+    with Output(job) as output:
+        codes = stages.codes(inspection, job) or ()
+        quiet = state.exit_code == 0 and state.reason == "exit" and not output.end and not any(codes)
+        if quiet and not caller.config.get("exec", "notify_on_exit_empty_success"):
+            return []
+    notice = _state_of(caller, job, inspection, "finished")
+    notice |= {"ended_by": by} if by is not None else {}
+    return [notice | ({"message": state.message} if state.reason == "denied" else {})]
+
+
+def _state_of(caller: Principal, job: JobDir, inspection: Inspection, event: str) -> Notice:
+    with Output(job) as output:
+        last = shown_output.telling_line(caller, inspection, output)
+    return _notice(job, inspection, event, last, inspection.state.finished_at or inspection.state.started_at)
+
+
+def _notice(
+    job: JobDir, inspection: Inspection, event: str, last_line: str | None, at: str | None, **more: object
+) -> Notice:
+    state, codes = inspection.state, stages.codes(inspection, job)
+    return {
+        "job_id": job.job_id,
+        "name": inspection.definition.name,
+        "state": state.state,
+        "exit_code": state.exit_code,
+        "signal": state.signal,
+        "reason": state.reason,
+        **({} if codes is None else {"stages": codes}),
+        "last_line": last_line,
+        "at": at,
+        "event": event,
+        **more,
+    }
+
+
+def of_window(store: Store, client: str, directories: Iterable[str]) -> list[Inbox]:
+    """Return the inboxes of the client's window that called this process, whatever its session is called now,
+    and of windows of this client in these directories that are closed."""
+    families = {family_of(client, directory) for directory in directories}
+    mine = host_process.own()
+    inboxes = []
+    for inbox in Inbox.every(store):
+        host = inbox.host()  # None: of a shell, or of a server for several clients
+        if host is None:
+            continue
+        is_left = inbox.family in families and not host_process.is_there(host)
+        if host == mine or is_left:
+            inboxes.append(inbox)
+    return inboxes
+
+
+def of_session(ctx: Context, session: str | None, window: Sequence[Inbox] = ()) -> Receipt:
+    """Return the notices of a session, by default of that whose shell this is. `window`: further inboxes of the caller
+    (`of_window`). Errors: invalid_argument if no session is named."""
+    session = session or ctx.env.get(SESSION_VARIABLE)
+    if not session:
+        hint = f"Claude Code names its own in {SESSION_VARIABLE}; give --session elsewhere."
+        raise invalid("session", "no session is named", hint=hint, usage=True)
+    receipt = Receipt()
+    for inbox in {inbox.name: inbox for inbox in (*Inbox.all_of(ctx.store, session), *window)}.values():
+        _collect(Context(ctx.caller.with_inbox(inbox)), {}, receipt)
+        receipt.inboxes.append(inbox)
+    return receipt
