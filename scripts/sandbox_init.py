@@ -1,4 +1,4 @@
-"""Compile init.c and search.c of src/outlive/sandbox for each architecture into programs.py there.
+"""Compile init.c and search.c of src/outlive/parts/sandbox/confinement for each architecture into programs.py there.
 
 It needs `gcc` and `aarch64-linux-gnu-gcc` (Debian: gcc-aarch64-linux-gnu) on an x86_64 machine.
 """
@@ -11,7 +11,7 @@ import tempfile
 import textwrap
 from pathlib import Path
 
-ROOM = Path(__file__).parents[1] / "src/outlive/sandbox"
+ROOM = Path(__file__).parents[1] / "src/outlive/parts/sandbox/confinement"
 FLAGS = (
     "-Os -static -nostdlib -ffreestanding -fno-stack-protector -fno-asynchronous-unwind-tables -fno-pic -no-pie "
     "-Wall -Wextra -Werror -Wl,--build-id=none,-z,noseparate-code,-z,noexecstack,-s"

@@ -43,19 +43,17 @@ LISTS = {"verbs", "system"}
 FLOORS = (
     ("",),  # outlive/__init__.py
     ("limits",), ("errors",), ("core",), ("answers",), ("system",),
-    ("config",), ("sandbox",), ("store",), ("render",), ("supervisor",),
+    ("config",), ("store",), ("render",), ("supervisor",),
     ("launch",), ("jobs",), ("part",), ("verbs",), ("cli", "mcp"), ("parts",), ("__main__",),
 )  # fmt: skip
 FLOOR = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}
 # Guardian and supervisor are long-lived and many, and start within milliseconds: the ground floor only.
 LEAN_ROOMS = {
-    "supervisor": {"limits", "errors", "core", "system", "sandbox", "store"},
-    "sandbox": {"limits", "errors", "core", "system"},
+    "supervisor": {"limits", "errors", "core", "system", "store"},
     "system": {"limits", "errors", "core"},
 }
 STDLIB_ONLY = (
-    "limits", "errors", "core", "answers", "config", "system", "sandbox",
-    "store", "supervisor", "launch",
+    "limits", "errors", "core", "answers", "config", "system", "store", "supervisor", "launch",
 )  # fmt: skip
 # Never at the top of a module: RE2 is for a job that has a pattern to watch.
 LATE_ONLY = {"re2"}

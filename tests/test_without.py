@@ -72,27 +72,37 @@ def test_nothing_runs_without_the_sandbox_it_was_to_have(cli: Cli, place: Path, 
     installed = Installed(place)
     shutil.rmtree(installed.package / "parts" / "sandbox")
     env: dict[str, str | None] = {**installed.env}
-    job = cli.ok("create", "touch ran")["job_id"]
-    with closing(Store.open(str(root), {})) as store, JobDir.open(store, job) as directory:
-        directory.write_meta(Definition.replace(directory.read_meta(), sandbox=Sandbox(mode="workspace-write")))
+    job, ended = cli.ok("create", "touch ran")["job_id"], cli.ok("run", "--wait", "true")["job_id"]
+    for one in (job, ended):
+        with closing(Store.open(str(root), {})) as store, JobDir.open(store, one) as directory:
+            directory.write_meta(Definition.replace(directory.read_meta(), sandbox=Sandbox(mode="workspace-write")))
     found = cli.ok("status", job, env=env)
     assert (found["state"], found["sandbox"]["mode"]) == ("created", "workspace-write")
+    assert "made with the part sandbox of outlive, which is not installed here" in found["hint"]
+    for words in (("start", job), ("restart", ended)):
+        error = cli.error(*words, code="not_supported", env=env)
+        assert "the part sandbox of outlive, which is not installed here; nothing was run" in error["message"]
+    error = cli.error("run", "--sandbox", "read-only", "touch ran", code="invalid_argument", env=env)
+    assert error["message"] == "unknown option of run: --sandbox"
+    with RawMcp(log=place / "log", command=[*installed.command, "mcp"], env=env) as raw:
+        raw.start()
+        for given in ({"sandbox": "read-only"}, {"network": "none"}):
+            refused = raw.call("exec", command="touch ran", **given)
+            assert (refused["ok"], refused["error"]["code"]) == (False, "invalid_argument")
     config = place / "config.toml"
     config.write_text('[sandbox]\nmode = "workspace-write"\n', encoding="utf-8")
-    configured = {**env, "OUTLIVE_CONFIG": str(config)}
-    for words, of in (
-        (("start", job), env),
-        (("run", "--sandbox", "read-only", "touch ran"), env),
-        (("run", "touch ran"), configured),
-        (("start", cli.ok("create", "touch ran")["job_id"]), configured),
+    created = cli.ok("create", "touch ran")["job_id"]
+    for of, what in (
+        ({**env, "OUTLIVE_CONFIG": str(config)}, "section"),
+        ({**env, "OUTLIVE_SANDBOX_MODE": "read-only"}, "variable"),
     ):
-        error = cli.error(*words, code="not_supported", env=of)
-        assert "the part sandbox of outlive, which is not installed here; nothing was run" in error["message"]
-    with RawMcp(log=place / "log", command=[*installed.command, "mcp"], env=configured) as raw:
-        raw.start()
-        refused = raw.call("exec", command="touch ran")
-        assert (refused["ok"], refused["error"]["code"]) == (False, "not_supported")
+        for words in (("run", "touch ran"), ("start", created)):
+            error = cli.error(*words, code="config_error", env=of)
+            assert f"the part of outlive that this {what} is for is not installed" in error["message"]
     assert not Path("ran").exists()
+    cli.ok("start", "--wait", created, env=env)
+    assert Path("ran").exists()
+    assert cli.ok("policy", "check", "touch ran", env=env)["decision"] == "allow"
 
 
 def test_a_job_with_a_test_report_stays_readable_without_the_part(cli: Cli, place: Path) -> None:

@@ -20,14 +20,14 @@ if TYPE_CHECKING:  # TAB loads this, and a supervisor of a job with limits
     from outlive.jobs import context
     from outlive.render import screen, sources, view
     from outlive.store import job_dir
-    from outlive.store.inspection import inspect
+    from outlive.store.inspection import inspection
     from outlive.store.output import line_index, merged
 
 # What a declaration names for the types alone: it is read where nothing of that is loaded
 Config: TypeAlias = "config.Config"
 Context: TypeAlias = "context.Context"
 Decoding: TypeAlias = "sources.Decoding"
-Inspection: TypeAlias = "inspect.Inspection"
+Inspection: TypeAlias = "inspection.Inspection"
 JobDir: TypeAlias = "job_dir.JobDir"
 Lines: TypeAlias = "line_index.Lines"
 Output: TypeAlias = "merged.Output"

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import outlive
-from outlive.sandbox import bubblewrap
+from outlive.parts.sandbox.confinement import bubblewrap
 from support import slurm, sshd
 from support.mounts import Mounts
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from outlive.sandbox import bubblewrap
+from outlive.parts.sandbox.confinement import bubblewrap
 from support import on_slurm, processes, slurm
 from support.on_slurm import SOON_S, Slurm
 from support.wait import until

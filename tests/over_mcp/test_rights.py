@@ -12,7 +12,7 @@ from mcp import MCPError
 
 from outlive.core.records import CONTROL, EXEC, READ
 from outlive.mcp.tools.offer import process_verbs
-from outlive.sandbox import bubblewrap
+from outlive.parts.sandbox.confinement import bubblewrap
 from outlive.store import atomic_file
 from support import examples
 from support.cli import Cli, Jobs

@@ -17,10 +17,11 @@ import pytest
 from outlive.answers import advice
 from outlive.answers.advice import Advised
 from outlive.core.records import Definition, Sandbox, State
-from outlive.parts.failures import failure, sandboxed, silence
+from outlive.parts.failures import failure, silence
 from outlive.parts.failures.causes import own_words
 from outlive.parts.failures.silence import Keeper, Silence
-from outlive.sandbox import visible_paths
+from outlive.parts.sandbox import diagnosis
+from outlive.parts.sandbox.confinement import visible_paths
 from outlive.system import foreground, pipe_ends, tree
 from outlive.system.foreground import Socket
 from support.wait import until
@@ -125,8 +126,8 @@ def test_a_job_that_a_sandbox_keeps_from_a_repository_is_told_what_lets_it() -> 
     ]
     for last, command in rows:
         told = 'The sandbox keeps .git read-only; git = "write" lets a job change it.'
-        assert sandboxed.cause(WORKSPACE, last, command) == told
-        assert '"workspace-write"' in str(sandboxed.cause(Sandbox(mode="read-only"), last, command))
+        assert diagnosis.cause(WORKSPACE, last, command) == told
+        assert '"workspace-write"' in str(diagnosis.cause(Sandbox(mode="read-only"), last, command))
 
 
 def test_other_failures_are_not_put_down_to_a_repository() -> None:
@@ -141,7 +142,7 @@ def test_other_failures_are_not_put_down_to_a_repository() -> None:
         ("", "git " * 32_000),
     ]
     for last, command in rows:
-        assert ".git read-only" not in str(sandboxed.cause(WORKSPACE, last, command))
+        assert ".git read-only" not in str(diagnosis.cause(WORKSPACE, last, command))
 
 
 WORKSPACE = Sandbox(mode="workspace-write", network="loopback", roots=["/ws"], home="/home/ada", hide=["/ws/.keys"])
@@ -173,7 +174,7 @@ BLAMED = [
 
 def test_what_a_sandbox_may_have_to_do_with_a_failure_is_told() -> None:
     for last, says in BLAMED:
-        told = sandboxed.cause(WORKSPACE, last, "make")
+        told = diagnosis.cause(WORKSPACE, last, "make")
         if says is None:
             assert told is None, last
         else:
@@ -182,7 +183,7 @@ def test_what_a_sandbox_may_have_to_do_with_a_failure_is_told() -> None:
 
 def test_with_an_open_network_a_failed_connection_is_not_the_sandbox() -> None:
     opened = Sandbox.replace(WORKSPACE, network="open")
-    assert sandboxed.cause(opened, "curl: (6) Could not resolve host: example.org\n", "curl") is None
+    assert diagnosis.cause(opened, "curl: (6) Could not resolve host: example.org\n", "curl") is None
 
 
 def test_a_place_that_is_gone_with_the_sandbox_is_told_of() -> None:
@@ -194,7 +195,7 @@ def test_a_place_that_is_gone_with_the_sandbox_is_told_of() -> None:
         ("echo /srv/tmp/x a~/b", None),
     ]  # fmt: skip
     for command, top in rows:
-        told = sandboxed.gone(WORKSPACE, command)
+        told = diagnosis.gone(WORKSPACE, command)
         ends = "empty when it starts, gone when it ends. What is to stay belongs below /ws."
         assert told == (top and f"{top} is the sandbox's own: {ends}")
 
@@ -207,10 +208,10 @@ def test_what_a_sandbox_shows_is_worked_out_once_however_many_paths_are_named(mo
         return ["/tmp/ws"]
 
     monkeypatch.setattr(visible_paths, "visible", visible)
-    assert sandboxed.gone(WORKSPACE, "ls" + " /tmp/ws/a" * 100) is None
-    assert sandboxed.cause(WORKSPACE, "cat: /tmp/ws/a: No such file or directory\n" * 50, "make") is None
+    assert diagnosis.gone(WORKSPACE, "ls" + " /tmp/ws/a" * 100) is None
+    assert diagnosis.cause(WORKSPACE, "cat: /tmp/ws/a: No such file or directory\n" * 50, "make") is None
     assert len(looks) == 2
-    assert max(len(before) for _, before in sandboxed._named("ls" + " /tmp" * 1_000, WORKSPACE)) <= 100
+    assert max(len(before) for _, before in diagnosis._named("ls" + " /tmp" * 1_000, WORKSPACE)) <= 100
 
 
 # --- what /proc tells -------------------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from outlive.jobs.definition import open_stdin
 from outlive.jobs.starting.boundary import reading_in
 from outlive.parts.failures.causes import line_ends
 from outlive.parts.permission.approvals.files import _first_line
-from outlive.sandbox import gitconfig
+from outlive.parts.sandbox.confinement import gitconfig
 from outlive.system.fds import Closing, open_regular
 from outlive.system.safe_file import ConfigFile
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from outlive.parts.clients import registry
 from outlive.parts.clients.registry import CLIENTS, Machine
-from outlive.sandbox import visible_paths
+from outlive.parts.sandbox.confinement import visible_paths
 
 HERE = Machine("/home/me", {}, "/project")
 

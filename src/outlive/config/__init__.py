@@ -15,7 +15,7 @@ from outlive import limits
 from outlive.core.base_directories import base_directory
 from outlive.core.bounds import Bounds
 from outlive.core.hosts import HostSettings
-from outlive.core.records import GIT, LOCAL, NETWORKS, SANDBOXES
+from outlive.core.records import LOCAL
 from outlive.core.units import duration_ms
 
 STRINGS = "array of strings"
@@ -66,19 +66,7 @@ KEYS: dict[str, dict[str, tuple[str, object]]] = {
         "mask": ("all|named|none", "all"),
     },
     "serve": {"workdir": ("string", None)},
-    "sandbox": {
-        "mode": ("|".join(SANDBOXES), None),
-        "ceiling": ("|".join(SANDBOXES), None),
-        "network": ("|".join(NETWORKS), None),
-        "network_ceiling": ("|".join(NETWORKS), None),
-        "git": ("|".join(GIT), None),
-        "git_ceiling": ("|".join(GIT), None),
-        "write": (PATHS, None),
-        "hide": (PATHS, None),
-        "show": (PATHS, None),
-        "environment": (STRINGS, None),
-        "bwrap": (PATH, None),
-    },
+    "sandbox": {},  # parts/sandbox/settings.py
     "gc": {
         "older_than": (DURATION, limits.GC_OLDER_THAN),
         "max_jobs": ("integer", None),
@@ -135,7 +123,7 @@ class Config:
 
     def workspaces(self, env: Mapping[str, str]) -> list[str]:
         """Return the directories in which jobs in sandboxes work: those that the configuration names."""
-        places = [*(self.get("sandbox", "write") or ()), self.get("serve", "workdir") or ""]
+        places = [*(self.set_in("sandbox").get("write") or ()), self.get("serve", "workdir") or ""]
         return [os.path.join(env.get("HOME", "/"), path[2:]) if path.startswith("~/") else path for path in places]
 
     def uses(self, section: str) -> bool:
@@ -143,16 +131,6 @@ class Config:
         return self.has(section) or (
             section == "sandbox" and any(one.sandbox or one.network for one in self.hosts().values())
         )
-
-    def sandbox_of(self, host: str | None) -> dict[str, Any]:
-        """Return [sandbox] for the jobs of a host (None: this machine), whose own settings are default and most."""
-        settings = {name: self.get("sandbox", name) for name in KEYS["sandbox"]}
-        own = self.hosts().get(host or LOCAL)
-        if own is not None and own.sandbox is not None:
-            settings |= {"mode": own.sandbox, "ceiling": None}
-        if own is not None and own.network is not None:
-            settings |= {"network": own.network, "network_ceiling": None}
-        return settings
 
     def bounds(self) -> Bounds | None:
         """Return what automatic gc enforces: the share of the file system, and what was set. None for nothing."""

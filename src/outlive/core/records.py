@@ -60,7 +60,7 @@ class Sandbox(Record):
     cache: str | None = None  # what tools cache in the sandboxes of this workspace
     environment: list[str] = []  # names of more variables that it inherits
     bwrap: str = ""  # the path of bubblewrap; "": there is none on this machine
-    git_files: list[str] = []  # settings that git reads for the caller beside the usual ones (sandbox/gitconfig.py)
+    git_files: list[str] = []  # settings that git reads for the caller beside the usual ones (parts/sandbox)
     git_folders: list[str] = []  # with hooks or programs in them, which its variables name
     git_words: list[str] = []  # of commands in these variables
     added: list[str] = []  # of hide, protect and git_folders: what was not in them when the job was first defined
@@ -336,6 +336,11 @@ class Definition(_Open, omitted=("script", "cwd_id", "awaits")):
     def command_bytes(self) -> int | None:
         """The length of the whole command; None if `command` is all of it."""
         return None if self.script is None else self.script.bytes
+
+    @property
+    def of_parts(self) -> dict[str, object]:
+        """The members that a part has to do with, where they have a value."""
+        return {**self.kept, "sandbox": self.sandbox}
 
 
 class State(_Open):

@@ -119,7 +119,7 @@ def plan(ctx: Context, job_id: str, *, start_now: bool, **args: Any) -> Plan:
 def check_parts(definition: Definition) -> None:
     """Let each part refuse a job that could not do what it asks for. Errors: invalid_argument; not_supported if a part is
     not installed without which the job would run otherwise than it was made."""
-    missing = parts.required(definition.kept)
+    missing = parts.required(definition.of_parts)
     if missing:
         raise OutliveError("not_supported", f"the job was made with {parts.not_there(missing)}; nothing was run")
     for part in parts.every():

@@ -152,7 +152,7 @@ def given(inspection: Inspection) -> Said:
 
 def advice_of_missing(inspection: Inspection) -> list[Advice]:
     """Return with which parts of outlive a job was made that are not there."""
-    missing = parts.missing(inspection.definition.kept)
+    missing = parts.missing(inspection.definition.of_parts)
     return told(PART, f"It was made with {parts.not_there(missing)}.") if missing else []
 
 

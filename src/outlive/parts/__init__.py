@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from importlib import import_module
+from types import ModuleType
 from typing import TypeAlias
 
 from outlive.core.place import resolve_name
@@ -16,10 +17,10 @@ NAMES = (
     "schema",
     "demo",
     "terminal",
+    "sandbox",
     "hosts",
     "http",
     "failures",
-    "sandbox",
     "permission",
     "top",
     "page",
@@ -32,14 +33,17 @@ NAMES = (
     "encodings",
 )  # the order in which they are asked
 # Member of `meta.json` → the part that keeps it there
-KEEPERS = {"report": "reports", "resources": "limits", "approval": "permission"}
+KEEPERS = {"report": "reports", "resources": "limits", "approval": "permission", "sandbox": "sandbox"}
 # Members of `meta.json` of a job that starts when the part lets it (jobs/starting/gate.py): it is not started without the part
 HELD = ("approval",)
 # Section of the configuration → the part that has its keys (`settings`)
-SECTIONS = {"audit": "audit", "policy": "permission"}
+SECTIONS = {"sandbox": "sandbox", "audit": "audit", "policy": "permission"}
 # Parts with code for supervisors: limits does something for a job that has such a member (supervisor/added.py), which is not
 # started without; audit notes what a supervisor did (supervisor/events/noting.py)
 IN_SUPERVISOR = ("limits", "audit")
+# The part that starts the command of a job with such a member in a sandbox: its module `in_supervisor` has CONFINEMENT
+# (supervisor/confined/) and LOOK (store/inspection/workspace.py). It is not started without
+CONFINES = "sandbox"
 
 # The module of a part whose `render` says where the cursor is, in a fork of the supervisor of a job with a terminal
 # (supervisor/input/terminal.py), which guesses without the part
@@ -129,12 +133,27 @@ def required(kept: Mapping[str, object]) -> list[str]:
     """Return the names of the parts that are not there, without which a job with these members would run otherwise than it
     was made."""
     held = {KEEPERS[member] for member in HELD if kept.get(member) is not None}
-    return [name for name in missing(kept) if name in held or name in IN_SUPERVISOR]
+    return [name for name in missing(kept) if name in {*held, *IN_SUPERVISOR, CONFINES}]
 
 
 def in_supervisor(part: str) -> str:
     """Return the name of the module that a supervisor loads of a part."""
     return f"outlive.parts.{part}.in_supervisor"
+
+
+def confining() -> ModuleType | None:
+    """Return the module of the part that confines jobs in a sandbox, which a supervisor loads; None without the part."""
+    return loaded(in_supervisor(CONFINES))
+
+
+def loaded(module: str) -> ModuleType | None:
+    """Return a module of a part; None if the part is not there. Errors: ImportError, of a library."""
+    try:
+        return import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name is None or not module.startswith(error.name):
+            raise
+        return None
 
 
 def not_there(missing: Sequence[str]) -> str:

@@ -42,7 +42,7 @@ _TRY_S = 0.002
 
 def mark_of(client: str) -> str:
     """Return a client's name in a form that can be part of a file name."""
-    return sha256(client.encode("utf-8", "surrogateescape"))[:16]
+    return sha256(client.encode("utf-8", "surrogatepass"))[:16]
 
 
 def family_of(client: str, directory: str | None) -> str:

@@ -38,9 +38,4 @@ def load(modules: Iterable[str] = _ALL) -> None:
 
 def emulator() -> ModuleType | None:
     """Return the module that draws the screen of a terminal; None without its part. Errors: ImportError, of its library."""
-    try:
-        return importlib.import_module(parts.EMULATOR)
-    except ModuleNotFoundError as error:
-        if error.name is None or not parts.EMULATOR.startswith(error.name):
-            raise
-        return None
+    return parts.loaded(parts.EMULATOR)

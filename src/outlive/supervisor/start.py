@@ -9,9 +9,10 @@ import time
 
 from outlive.core.records import Definition, Identity, State, SupervisorId
 from outlive.core.units import timestamp
-from outlive.sandbox import inside, session
 from outlive.store.job_dir import FIFOS, FULL, SCRIPT, STDIN_DATA, JobDir
 from outlive.supervisor.added import AllAdded, to_start
+from outlive.supervisor.confined import loaded
+from outlive.supervisor.confined.confinement import How, Unavailable
 from outlive.supervisor.control_server import STATE
 from outlive.supervisor.ending import outcome
 from outlive.supervisor.escrow import Escrow
@@ -57,7 +58,7 @@ def start(request: Request, stdin_fd: int | None, waiter: socket.socket | None, 
             Masking(job, request.masked).close()
         job_fds = JobFds.made(job, escrow, pty=definition.pty)
         if definition.sandbox is not None:
-            job_fds.report, job_fds.inside = inside.report_pair()
+            job_fds.report, job_fds.inside = loaded.confinement().report_pair()
             escrow.put({"report": job_fds.report.fileno()})
         if definition.pty or definition.stdin == "open":
             _open_first_data(job, job_fds)
@@ -138,7 +139,7 @@ def _refuse(job: JobDir, request: Request, state: State, waiter: socket.socket |
     except OSError:  # a full disk: the launcher's answer is what counts
         pass
     if waiter is not None:
-        refuse(waiter, error, path=path, sandbox=isinstance(error, inside.Unavailable), moved=is_moved)
+        refuse(waiter, error, path=path, sandbox=isinstance(error, Unavailable), moved=is_moved)
 
 
 def write_down(job: JobDir, state: State) -> State:
@@ -223,7 +224,7 @@ def _spawn(job: JobDir, request: Request, state: State, stdin: int | None, job_f
                 prepare=prepare,
             )
         else:
-            how = inside.How(
+            how = How(
                 definition.cwd,
                 request.umask,
                 terminal=tty is not None,
@@ -270,7 +271,7 @@ def _spawn_inside(
     argv: list[str],
     env: dict[str, str],
     stdio: dict[int, int],
-    how: inside.How,
+    how: How,
     job_fds: JobFds,
 ) -> tuple[int, Identity]:
     """Start the command in its sandbox. Return its pid, and the identity of the sandbox's process 1."""
@@ -282,7 +283,7 @@ def _spawn_inside(
         stdio = dict.fromkeys((0, 1, 2), terminal) | stdio
     report = (job_fds.report, job_fds.inside)
     try:
-        started = session.start(definition.sandbox, argv, env, stdio, how=how, report=report)
+        started = loaded.confinement().start(definition.sandbox, argv, env, stdio, how=how, report=report)
     finally:
         job_fds.inside.close()
     return started.command, process.identity(started.init)

@@ -13,12 +13,12 @@ import time
 from outlive.core.records import Identity, State
 from outlive.core.units import timestamp
 from outlive.errors import SCARCE
-from outlive.sandbox import inside as sandboxed
 from outlive.store import fault_report
 from outlive.store.atomic_file import Damaged
 from outlive.store.inspection import adoptions, rebuilt
 from outlive.store.job_dir import JobDir
 from outlive.supervisor.added import of_started
+from outlive.supervisor.confined import loaded
 from outlive.supervisor.ending import outcome
 from outlive.supervisor.escrow import Escrow
 from outlive.supervisor.job_fds import JobFds
@@ -106,7 +106,8 @@ def _recovered(
     if not parent:
         state = State.replace(state, stdin="closed" if state.stdin else None)
     if state.pid is None:
-        inside = None if report is None else sandboxed.found_again(report)
+        confinement = None if report is None else loaded.if_there()
+        inside = None if report is None or confinement is None else confinement.found_again(report)
         if inside is not None:
             command = process.identity(inside.command)
         elif report is None:

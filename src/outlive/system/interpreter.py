@@ -28,6 +28,11 @@ _RUN = SITE + "import runpy; runpy.run_module(sys.argv.pop(1), run_name='__main_
 _RUN_FROM = SITE + "sys.path.append(sys.argv.pop(1))\n" + _RUN.removeprefix(SITE)
 
 
+def installed() -> list[str]:
+    """Return the directories of outlive and of its Python, also of the one that its environment was made of."""
+    return [*dict.fromkeys((sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix, _OURS))]
+
+
 def words(python: str, flags: str, module: str) -> list[str]:
     """Return the words with which an interpreter runs a module of ours, and nothing else before it."""
     return [python, flags, "-S", "-c", _RUN, module]

@@ -109,3 +109,15 @@ def entry(path: str) -> tuple[int, int] | None:
     except OSError:
         return None
     return status.st_dev, status.st_ino
+
+
+def stamp_of(path: str) -> list[int]:
+    """Return what a change of what a path leads to changes; nothing if there is nothing."""
+    try:
+        return stamp(os.stat(path))
+    except OSError:
+        return []
+
+
+def stamp(status: os.stat_result) -> list[int]:
+    return [status.st_ino, status.st_ctime_ns, status.st_size]

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 
 from outlive import limits, parts
 from outlive.core.place import resolve_name
-from outlive.core.records import GIT, MATCH_TYPES, NETWORKS, REGEX, SANDBOXES
+from outlive.core.records import MATCH_TYPES, REGEX
 from outlive.verbs.spec import BOOL, BYTES, ENV, INT, ITEMS, MS, PATH, SECONDS, SHOW, STR, STRS, WORDS, Arg
 
 # What output is watched for. A CLI pattern is one word; the other members of a watch have flags of
@@ -93,15 +93,6 @@ _OWN = (
     Arg("systemd_scope", BOOL, "Put the job into a transient systemd scope of its own, which outlives a logout and the "
         "restart of the service that starts it (default: the configuration's, off).", mcp=""),
     Arg("no_systemd_scope", BOOL, "Make no systemd scope, whatever the configuration says.", mcp=""),
-    Arg("sandbox", STR, "What the job may change: read-only nothing, workspace-write the directory that outlive was started in "
-        "and configured ones, off all that you may (default: the configuration's, off).", choices=SANDBOXES,
-        section="sandbox", mcp_help="what it may write"),
-    Arg("network", STR, "What the job reaches in a sandbox: none; loopback, a loopback of its own; open.", choices=NETWORKS,
-        section="sandbox", mcp_help="in a sandbox"),
-    Arg("git", STR, "In a sandbox: read keeps .git read-only; write lets the job commit, and then nothing keeps it from making "
-        "the user's git run programs.", choices=GIT, section="sandbox", hidden="mcp"),
-    Arg("elevated", BOOL, "Run outside the sandbox, where the configuration allows it.", default=False,
-        section="sandbox", mcp_help=""),
     HOST,
 )  # fmt: skip
 DEFINITION = (*with_those_of_parts(_OWN),)

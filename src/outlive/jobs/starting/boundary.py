@@ -16,6 +16,8 @@ from outlive.errors import OutliveError
 from outlive.jobs.conditions.parse import EXTERNAL, Condition
 from outlive.jobs.context import Principal
 from outlive.launch.engines import Host
+from outlive.store.inspection.inspect import Inspection
+from outlive.store.output.merged import Output
 
 Check = Callable[[int, str, str], None]  # of an open file, by its path, for the argument of this name. Errors: denied
 
@@ -68,8 +70,15 @@ class Boundary:
         _missing()
 
     def inherited(self, sandbox: Sandbox, environment: dict[str, str]) -> dict[str, str]:
-        """Return what of an environment a job gets."""
-        _missing()
+        """Return what of an environment a job gets. Nothing without the part: a supervisor that goes on with the job runs no
+        notification command then."""
+        return {}
+
+    def cause(self, inspection: Inspection, output: Output) -> str | None:
+        """Return what of its sandbox may have made a job fail; None if its output does not look like that."""
+
+    def gone(self, definition: Definition) -> str | None:
+        """Return which of the files that a job's command names are gone with its sandbox; None if it names none."""
 
     def not_set_up(self, message: str) -> OutliveError:
         """Return the error about a sandbox that could not be set up, as its supervisor says."""
@@ -87,8 +96,16 @@ def applies(caller: Principal) -> bool:
 
 def of_call(caller: Principal, host: Host | None, cwd: str, args: dict[str, Any]) -> Sandbox | None:
     """Return the sandbox of a job that a call defines (`Boundary.of_call`)."""
-    asks = applies(caller) or args.get("sandbox") or args.get("network")
-    return of_part().of_call(caller, host, cwd, args) if asks else None
+    return of_part().of_call(caller, host, cwd, args) if _is_asked(caller, args) else None
+
+
+def granted(caller: Principal, host: Host | None, args: Mapping[str, Any]) -> Granted:
+    """Return the sandbox of a call with these arguments (`Boundary.granted`); mode "off" for none."""
+    return of_part().granted(caller, host, args) if _is_asked(caller, args) else Granted("off", "open", "write")
+
+
+def _is_asked(caller: Principal, args: Mapping[str, Any]) -> bool:
+    return bool(applies(caller) or args.get("sandbox") or args.get("network"))
 
 
 def require(caller: Principal, definition: Definition, doing: str) -> None:

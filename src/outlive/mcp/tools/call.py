@@ -401,14 +401,14 @@ class Calls:
         return max((ms for ms in said if ms is not None), default=limits.MCP_CALL_MS)
 
     def _inbox(self, store: Store, caller: Caller, directory: str | None) -> Inbox:
-        key = (program := caller.program or caller.client, caller.session, caller.wall, directory)
+        key = (program := caller.program or caller.client, caller.session, caller.wall, directory, caller.rights.token)
         inbox = self._inboxes.pop(key, None)
         if inbox is None:
             if len(self._inboxes) >= limits.HTTP_SESSIONS:  # many clients name a session, and few say that it is over
                 self._inboxes.pop(next(iter(self._inboxes))).close()
             session = self._connection if caller.session is None else caller.session
             if caller.rights.token is not None:  # whatever it calls its session, it is no other token's
-                session = f"{caller.client}\0{session}"
+                session = f"{caller.rights.token}\0{session}"
             inbox = Inbox.of(store, program, directory, session, self._host)
             inbox.add_lost(self._lost.pop(key, set()))
         self._inboxes[key] = inbox

@@ -11,8 +11,7 @@ from outlive.errors import OutliveError
 from outlive.parts.clients.discover import survey
 from outlive.parts.clients.registry import CLIENTS, USER, start_of
 from outlive.parts.finding import Finding, Place, ok, warn
-from outlive.sandbox import bubblewrap
-from outlive.system import own_programs
+from outlive.system import interpreter, own_programs
 
 _REFUSED = ": config_error: "  # in what a server says that cannot read its configuration
 
@@ -71,7 +70,7 @@ def _words(one: dict[str, Any], env: Mapping[str, str]) -> list[str] | None:
     except OutliveError as error:
         one["problem"] = f"{error.message}: `outlive install` writes the path"
         return None
-    if own_programs.may_start(words, env, bubblewrap.installed()):
+    if own_programs.may_start(words, env, interpreter.installed()):
         return words
     one["problem"] = f"a job in a sandbox may have written what {quoted.words(words)} runs, so it was not started"
     return None

@@ -1,4 +1,4 @@
-"""What a person has set up: the Python that runs outlive, its configuration, and the sandbox."""
+"""What a person has set up: the Python that runs outlive and its configuration."""
 
 from __future__ import annotations
 
@@ -7,9 +7,7 @@ import sys
 
 from outlive import __version__
 from outlive.config.checks import known
-from outlive.errors import OutliveError
 from outlive.parts.finding import Finding, Place, fail, ok, warn
-from outlive.sandbox import bubblewrap
 
 
 def python(place: Place) -> Finding:
@@ -34,21 +32,3 @@ def configuration(place: Place) -> Finding:
         advice = "Mend or unset them in the environment of the process that starts outlive."
         return warn(f"{text}. {'; '.join(place.config.ignored)}", advice, path=place.config.path, set=told)
     return ok(text, path=place.config.path, set=told)
-
-
-def sandbox(place: Place) -> Finding:
-    """Check that bubblewrap can make the namespaces, by a sandbox without network for `true`."""
-    config = place.config
-    wanted = config is not None and config.has("sandbox")
-    try:
-        path = bubblewrap.find(None if config is None else config.get("sandbox", "bwrap"))
-    except OutliveError as error:
-        what = error.message.removesuffix("; nothing was run")
-        if wanted:
-            return fail(what, error.hint or bubblewrap.INSTALL, bwrap=None)
-        return ok(f"none is configured, and {what}", bwrap=None)
-    problem = bubblewrap.tried(path)
-    if problem is None:
-        return ok(f"{path} works" + ("" if wanted else "; none is configured"), bwrap=path)
-    told = f"{path} cannot make a sandbox: {problem}"
-    return fail(told, bubblewrap.mend(), bwrap=path) if wanted else warn(told, bubblewrap.mend(), bwrap=path)

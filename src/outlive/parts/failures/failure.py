@@ -7,7 +7,8 @@ import re
 
 from outlive.core.records import Definition
 from outlive.jobs.diagnosis import last_words
-from outlive.parts.failures import person, sandboxed
+from outlive.jobs.starting import boundary
+from outlive.parts.failures import person
 from outlive.parts.failures.causes import line_ends, look_alikes, silent_end
 from outlive.store.inspection.inspect import Inspection
 from outlive.store.output.merged import Output
@@ -67,7 +68,7 @@ def hint(inspection: Inspection, output: Output) -> str | None:
     if wrong is not None:
         return wrong
     if definition.sandbox is not None:
-        said = sandboxed.hint(inspection, output)
+        said = boundary.of_part().cause(inspection, output)
         if said:
             return said
     if definition.pty or definition.stdin not in ("closed", "data"):

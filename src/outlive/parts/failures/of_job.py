@@ -7,8 +7,9 @@ from outlive.answers import advice, sentences
 from outlive.answers.advice import Advice
 from outlive.answers.other_run import OtherRun
 from outlive.core.started import never_ran
+from outlive.jobs.starting import boundary
 from outlive.part import Look, Said
-from outlive.parts.failures import JOINING, exit_code, failure, sandboxed, silence, tests_passed
+from outlive.parts.failures import JOINING, exit_code, failure, silence, tests_passed
 from outlive.parts.failures.answers import Before
 from outlive.parts.failures.causes import own_words, taken_port
 from outlive.parts.failures.runs import alike_runs, changes, earlier_runs
@@ -85,13 +86,12 @@ def _at_end(look: Look) -> list[Advice]:
     whose = _whose_code(look, code)
     text = None if whose is None else whose.text
     if whose is not None and whose.line is not None and cause is None and sandbox is not None:
-        text = sentences(text, sandboxed.hint(inspection, output))
+        text = sentences(text, boundary.of_part().cause(inspection, output))
     found = [*advice.told(advice.CAUSE, cause), *advice.told(advice.EXIT_CODE, text)]
     if code and not found:
         found = advice.told(advice.CAUSE, failure.silent(inspection, output))
     if sandbox is not None and not (code and found):
-        gone = sandboxed.gone(sandbox, " ".join(inspection.definition.command))
-        found += advice.told(advice.SANDBOX, gone)
+        found += advice.told(advice.SANDBOX, boundary.of_part().gone(inspection.definition))
     return found
 
 

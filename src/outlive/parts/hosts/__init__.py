@@ -5,6 +5,7 @@ from outlive.part import Part
 
 class Hosts(Part):
     name = "hosts"
+    needs = ("sandbox",)  # our end there makes the sandbox of its jobs, and a mirror that of notification commands
     verbs = {
         "host check": "outlive.parts.hosts.verbs:HOST_CHECK",
         "host setup": "outlive.parts.hosts.verbs:HOST_SETUP",

@@ -6,7 +6,8 @@ from outlive.config import Config
 from outlive.core import quoted
 from outlive.errors import shortened
 from outlive.launch.engine import Finding
-from outlive.sandbox.bubblewrap import SandboxTrial
+from outlive.parts.sandbox.confinement.bubblewrap import SandboxTrial
+from outlive.parts.sandbox.settings import sandbox_of
 
 
 def finding(name: str, status: str, text: str, advice: str | None = None) -> Finding:
@@ -22,7 +23,7 @@ def visible(text: str) -> str:
 
 def is_sandboxed(config: Config, host: str) -> bool:
     """Return whether jobs on a host run in a sandbox unless a call asks for another one."""
-    return config.sandbox_of(host)["mode"] not in (None, "off")
+    return sandbox_of(config, host)["mode"] not in (None, "off")
 
 
 def of_sandbox(where: str, trial: SandboxTrial) -> Finding:

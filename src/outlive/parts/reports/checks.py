@@ -7,7 +7,7 @@ import os
 from outlive.core.records import Definition
 from outlive.errors import argument, invalid
 from outlive.parts.reports import REPORT, bounds
-from outlive.sandbox.visible_paths import is_in
+from outlive.system.paths import is_in
 
 _PARENT = ".."
 

@@ -16,8 +16,8 @@ from typing import NamedTuple
 
 from outlive.core.records import Sandbox
 from outlive.errors import OutliveError
+from outlive.jobs.starting import boundary
 from outlive.parts.reports import bounds
-from outlive.sandbox import access
 from outlive.system.fds import Closing
 
 _MOST_DEEP = 50  # directories below each other, for **
@@ -91,7 +91,7 @@ def _why_not(fd: int, where: Where) -> str | None:
 
 def _is_shown(fd: int, sandbox: Sandbox) -> bool:
     try:
-        access.require_readable(sandbox, os.readlink(f"/proc/self/fd/{fd}"), "report")
+        boundary.of_part().require_readable(sandbox, os.readlink(f"/proc/self/fd/{fd}"), "report")
     except OutliveError:
         return False
     return True

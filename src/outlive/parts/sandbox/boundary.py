@@ -14,9 +14,13 @@ from outlive.jobs.context import Principal
 from outlive.jobs.starting import boundary
 from outlive.launch import engines
 from outlive.launch.engines import Host
+from outlive.parts.sandbox import diagnosis, modes
+from outlive.parts.sandbox.confinement import access, bubblewrap, gitconfig, visible_paths
 from outlive.parts.sandbox.reach import Reach
-from outlive.sandbox import access, bubblewrap, gitconfig, modes, visible_paths
-from outlive.system import own_programs
+from outlive.parts.sandbox.settings import sandbox_of
+from outlive.store.inspection.inspect import Inspection
+from outlive.store.output.merged import Output
+from outlive.system import interpreter, own_programs
 
 _XDG = ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME")
 
@@ -69,7 +73,7 @@ class Sandboxed(boundary.Boundary):
         before = definition.sandbox
         assert before is not None
         ours = _ours(caller, needed=not engines.is_apart(caller.config, definition))
-        now = access.stricter(before, settings=caller.config.sandbox_of(None), homes=_homes(caller), ours=ours)
+        now = access.stricter(before, settings=sandbox_of(caller.config), homes=_homes(caller), ours=ours)
         now = gitconfig.noted(now, caller.env)
         own_programs.know(now.roots)
         return Sandbox.replace(now, added=[*dict.fromkeys((*before.added, *_added(before, now)))])
@@ -105,6 +109,13 @@ class Sandboxed(boundary.Boundary):
     def inherited(self, sandbox: Sandbox, environment: dict[str, str]) -> dict[str, str]:
         return visible_paths.filtered(environment, sandbox.environment)
 
+    def cause(self, inspection: Inspection, output: Output) -> str | None:
+        return diagnosis.hint(inspection, output)
+
+    def gone(self, definition: Definition) -> str | None:
+        assert definition.sandbox is not None
+        return diagnosis.gone(definition.sandbox, " ".join(definition.command))
+
     def not_set_up(self, message: str) -> OutliveError:
         what = f"the sandbox could not be set up: {message}"
         if message.startswith("bwrap"):  # what we say ourselves is about directories, and has its advice in it
@@ -118,7 +129,7 @@ BOUNDARY = Sandboxed()
 def bounds(caller: Principal, host: str | None = None) -> modes.Bounds:
     """Return the default and the ceiling of this caller on a host (None: this machine): the
     stricter of the configuration's and its own."""
-    return modes.bounds(caller.config.sandbox_of(host), caller.ceiling)
+    return modes.bounds(sandbox_of(caller.config, host), caller.ceiling)
 
 
 def resolved(caller: Principal, asked: Granted, *, needed: bool = True) -> Sandbox:
@@ -126,7 +137,7 @@ def resolved(caller: Principal, asked: Granted, *, needed: bool = True) -> Sandb
     run in it then. Errors: sandbox_unavailable."""
     sandbox = access.resolved(
         granted=asked,
-        settings=caller.config.sandbox_of(None),
+        settings=sandbox_of(caller.config),
         environment=caller.env,
         workspace=(caller.rights.workdir if caller.rights else None) or caller.cwd,
         homes=_homes(caller),
@@ -150,12 +161,12 @@ def _added(before: Sandbox, now: Sandbox) -> Iterator[str]:
 
 def _ours(caller: Principal, *, needed: bool) -> access.Ours:
     try:
-        bwrap = bubblewrap.find(caller.config.sandbox_of(None)["bwrap"])
+        bwrap = bubblewrap.find(sandbox_of(caller.config)["bwrap"])
     except OutliveError:
         if needed:
             raise
         bwrap = ""
-    return access.Ours(_secret(caller), bubblewrap.installed(), bwrap)
+    return access.Ours(_secret(caller), interpreter.installed(), bwrap)
 
 
 def _homes(caller: Principal) -> list[str]:

@@ -11,7 +11,7 @@ from outlive.core.records import Definition, Sandbox
 from outlive.errors import OutliveError
 from outlive.jobs.conditions.parse import Condition
 from outlive.jobs.starting import boundary
-from outlive.sandbox import access
+from outlive.parts.sandbox.confinement import access
 
 _INSTEAD = "Wait for a port of a job with a network of its own, or for a line of its output."
 

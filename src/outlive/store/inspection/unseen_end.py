@@ -9,9 +9,8 @@ from typing import Any
 
 from outlive.core.records import Definition, State
 from outlive.errors import OutliveError
-from outlive.sandbox import after
 from outlive.store import atomic_file, fault_report, history
-from outlive.store.inspection import completion, rebuilt
+from outlive.store.inspection import completion, rebuilt, workspace
 from outlive.store.job_dir import JobDir, Locks
 from outlive.store.output.merged import Output
 from outlive.system import cgroup, fault_points, machine, process, systemd, tree
@@ -149,7 +148,7 @@ def _looked_at(job: JobDir, ended: State, definition: Definition) -> State:
     def tell(kind: str, **facts: Any) -> None:
         history.record(job, kind, **facts)
 
-    return after.looked_at(job.fd, definition.sandbox, ended, tell, renames=False)
+    return workspace.looked_at(job.fd, definition.sandbox, ended, tell, renames=False)
 
 
 def complete_end(job: JobDir, ended: State) -> None:

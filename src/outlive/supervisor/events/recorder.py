@@ -11,9 +11,8 @@ from collections.abc import Callable
 from typing import Any
 
 from outlive.core.records import Definition, State
-from outlive.sandbox import after
 from outlive.store import fault_report, history
-from outlive.store.inspection import adoptions
+from outlive.store.inspection import adoptions, workspace
 from outlive.store.job_dir import JobDir
 from outlive.supervisor.event_loop import EventLoop
 from outlive.supervisor.events import noting
@@ -93,7 +92,7 @@ class EventRecorder:
         """Return the state with a message about what a sandboxed job made in its workspace."""
         if definition.sandbox is None:
             return state
-        return after.looked_at(self._job.fd, definition.sandbox, state, self.tell)
+        return workspace.looked_at(self._job.fd, definition.sandbox, state, self.tell)
 
     def left_behind(self, count: int) -> None:
         self.tell_faults()  # of the guardian, or of a fork server

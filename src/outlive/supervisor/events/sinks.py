@@ -24,9 +24,10 @@ from outlive import limits
 from outlive.core.members import parse_json
 from outlive.core.records import Definition, Sandbox, State
 from outlive.core.units import timestamp
-from outlive.sandbox import inside, session, sink_file
 from outlive.store import atomic_file, history, own_files
 from outlive.store.job_dir import COMPLETION, NOTIFICATIONS, JobDir
+from outlive.supervisor.confined import loaded
+from outlive.supervisor.confined.confinement import How
 from outlive.supervisor.event_loop import EventLoop
 from outlive.supervisor.request import Request
 from outlive.system import fault_points, fds, process, spawn, tree
@@ -308,8 +309,8 @@ class _Command:
             if definition.sandbox is None:
                 return spawn.spawn(words, env, stdio, cwd=spawn.directory(cwd, cwd_id), umask=umask)
 
-            how = inside.How(cwd, umask, terminal=False, folder=-1, cwd_id=cwd_id)
-            return session.start_sink(definition.sandbox, words, env, stdio, how)
+            how = How(cwd, umask, terminal=False, folder=-1, cwd_id=cwd_id)
+            return loaded.confinement().start_sink(definition.sandbox, words, env, stdio, how)
 
     def reaped(self, status: int) -> None:
         self._time_limit.cancel()
@@ -354,7 +355,8 @@ def append(event: Event, path: str, own: list[str], sandbox: Sandbox | None = No
                 return {**result, "error": why}
             fds.write_all(fd, b"\n" + line if _is_cut(fd) else line)
     except OSError as error:
-        return {**result, "error": f"{errno.errorcode.get(error.errno or 0)}: {error.strerror}"}
+        name = errno.errorcode.get(error.errno or 0)
+        return {**result, "error": f"{name}: {error.strerror}" if name else error.strerror or str(error)}
     except (ValueError, TypeError) as error:  # a NUL or half a character in the path, or no text at all
         return {**result, "error": f"not a path: {error}"}
     return {**result, "success": True}
@@ -382,7 +384,7 @@ def _has_end(fd: int) -> bool:
 
 def _opened(path: str, sandbox: Sandbox | None) -> int:
     if sandbox is not None:
-        return sink_file.open_writable(sandbox, path, _APPEND, 0o600)
+        return loaded.confinement().open_writable(sandbox, path, _APPEND, 0o600)
     os.makedirs(os.path.dirname(path), exist_ok=True)
     return os.open(path, _APPEND, 0o600)
 

@@ -104,7 +104,7 @@ def _run(answer: Members, process: bool) -> tuple[str, list[str]]:
 def _with_output(answer: Members, process: bool, lines: list[str], nothing: str) -> tuple[str, list[str]]:
     """Return the output behind the state, `lines`, the hint and what is left out."""
     output = sentences.output(answer)
-    about = [*sentences.sandbox(answer), *parts.lines_for_model(answer, process=process)]
+    about = parts.lines_for_model(answer, process=process)
     words = [sentences.state_line(answer, process), *about, *lines]
     words += sentences.hint(answer)
     words += [*sentences.gap(answer, process), *sentences.drawn(answer), *([] if output else [nothing])]
@@ -171,8 +171,7 @@ def _usage(answer: Members, process: bool) -> tuple[str, list[str]]:
 
 
 def _status(answer: Members, process: bool) -> tuple[str, list[str]]:
-    lines = [sentences.state_line(answer, process), *sentences.sandbox(answer)]
-    lines += parts.lines_for_model(answer, process=process)
+    lines = [sentences.state_line(answer, process), *parts.lines_for_model(answer, process=process)]
     if answer.get("command"):
         lines.append(f"command: {sentences.command_line(answer['command'])}")
     shown = ("name", "cwd", "owner", *(["started_at"] if sentences.has_run(answer) else []), "finished_at", "damage")

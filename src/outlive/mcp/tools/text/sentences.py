@@ -58,16 +58,6 @@ def has_run(answer: Members) -> bool:
     return not never_ran(text_of(answer, "state"), text_of(answer, "reason"))
 
 
-def sandbox(answer: Members) -> list[str]:
-    its = object_of(answer, "sandbox")
-    if not its:
-        return []
-    git = ", git write" if its["git"] == "write" else ""
-    added = texts_of(its, "added")  # hidden or read-only
-    kept = f", since its first start also kept from {', '.join(map(quoted, added))}" if added else ""
-    return [f"sandbox: {its['mode']}, network {its['network']}{git}{kept}"]
-
-
 def _running(answer: Members, process: bool) -> str:
     about = [f"job {answer.get('job_id')}"]
     if answer.get("pid"):

@@ -28,7 +28,7 @@ from outlive.parts.hosts.far.starting import context, forget_marks, mark_absent,
 from outlive.parts.hosts.far.step import used
 from outlive.parts.hosts.ssh.connecting import wire, words
 from outlive.parts.hosts.ssh.connecting.words import Follow, Word
-from outlive.sandbox import bubblewrap
+from outlive.parts.sandbox.confinement import bubblewrap
 from outlive.store.cleanup import delete
 from outlive.store.inspection.inspect import Inspection
 from outlive.store.job_dir import LOGS, JobDir

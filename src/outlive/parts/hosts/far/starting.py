@@ -22,9 +22,10 @@ from outlive.jobs.starting import making
 from outlive.jobs.starting.plan import Plan
 from outlive.launch.from_cli import Launcher
 from outlive.parts.hosts.far import orphans
-from outlive.sandbox import access, bubblewrap, gitconfig
+from outlive.parts.sandbox.confinement import access, bubblewrap, gitconfig
 from outlive.store.job_dir import JobDir
 from outlive.store.root import Store
+from outlive.system import interpreter
 
 _LOGIN_S = 10.0
 _MARK = "--outlive-environment--"
@@ -151,7 +152,7 @@ def _sandbox(store: Store, asked: dict[str, Any] | None, cwd: str) -> Sandbox | 
         settings=asked,
         workspace=os.path.realpath(os.path.expanduser(workdir)) if workdir else None,
         homes=[os.path.expanduser("~")],
-        ours=access.Ours([store.path], [*bubblewrap.installed(), bubblewrap.PROGRAM], bubblewrap.find(None)),
+        ours=access.Ours([store.path], [*interpreter.installed(), bubblewrap.PROGRAM], bubblewrap.find(None)),
     )
     access.require_visible(sandbox, cwd, "cwd")
     return gitconfig.noted(sandbox, os.environ)

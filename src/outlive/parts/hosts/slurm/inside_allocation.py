@@ -20,7 +20,7 @@ from outlive.core.records import Definition, EngineState, Sandbox
 from outlive.errors import OutliveError, from_os, invalid
 from outlive.parts.hosts.slurm import verdict
 from outlive.parts.hosts.slurm.record import HIDDEN, NAME, SlurmRecord
-from outlive.sandbox import bubblewrap, visible_paths
+from outlive.parts.sandbox.confinement import bubblewrap, visible_paths
 from outlive.store import history
 from outlive.store.inspection import handed_over
 from outlive.store.job_dir import CONTROL, JobDir, Locks

@@ -10,8 +10,8 @@ import sys
 
 from outlive import __version__
 from outlive.core.record import Record
-from outlive.sandbox import bubblewrap
-from outlive.sandbox.bubblewrap import SandboxTrial
+from outlive.parts.sandbox.confinement import bubblewrap
+from outlive.parts.sandbox.confinement.bubblewrap import SandboxTrial
 from outlive.system import fds, locks, machine
 
 ANY = "-"

@@ -25,6 +25,7 @@ from outlive.parts.hosts.ssh.connecting import wire, words
 from outlive.parts.hosts.ssh.connecting.bundle import Bundle
 from outlive.parts.hosts.ssh.connecting.connection import Broken, Connection, hint_for
 from outlive.parts.hosts.ssh.record import AGENT, SshRecord
+from outlive.parts.sandbox.settings import sandbox_of
 from outlive.store.inspection import handed_over, inspect, unasked
 from outlive.store.inspection.inspect import Inspection
 from outlive.store.job_dir import MASKS, SUPERVISOR_BYTE, JobDir, Locks
@@ -220,7 +221,8 @@ def _sandbox(caller: Caller, host: Host, definition: Definition) -> dict[str, ob
     """Return what our end there makes the sandbox of, None for a job without."""
     if definition.sandbox is None:
         return None
-    given = {name: caller.config.get("sandbox", name) for name in ("write", "hide", "show", "environment")}
+    ours = sandbox_of(caller.config)
+    given = {name: ours[name] for name in ("write", "hide", "show", "environment")}
     return {**given, **definition.sandbox.shown, "workdir": host.settings.workdir}
 
 

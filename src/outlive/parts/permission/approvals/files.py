@@ -19,8 +19,8 @@ from outlive.parts.permission.approvals import unheld
 from outlive.parts.permission.approvals.facts import decides
 from outlive.parts.permission.approvals.unheld import BRACES, DEEPEST, SOURCES, VARIABLE, is_interpreter
 from outlive.parts.permission.policy import links, runners
-from outlive.sandbox.guard import stamp_of
 from outlive.system import fds
+from outlive.system.paths import stamp_of
 
 _BETWEEN_WORDS = re.compile(r"[\s;&|()<>{}\"'`$=]+")
 _SHELL_WORD = re.compile(r"""(?:[^\s;&|()<>"'`\\]|\\.|"(?:[^"\\]|\\.)*"|'[^']*')+""", re.DOTALL)

@@ -10,7 +10,7 @@ from typing import Any
 from outlive import limits
 from outlive.config import state_directory
 from outlive.core.env_files import check_env
-from outlive.core.records import GIT, SANDBOXES
+from outlive.core.records import GIT, SANDBOXES, Sandbox
 from outlive.core.units import timestamp
 from outlive.errors import argument, from_os, invalid
 from outlive.jobs import acts, definition, lookup
@@ -23,7 +23,6 @@ from outlive.parts.permission.policy import always, commands_in, decide
 from outlive.parts.permission.policy.always import Approvals
 from outlive.parts.permission.policy.rules import ALLOW, ASK, DECISIONS, DENY, Place
 from outlive.parts.permission.settings import policy_of
-from outlive.sandbox.visible_paths import filtered
 from outlive.system.user import person
 from outlive.system.waiting import checkpoint
 from outlive.verbs.spec import BOOL, ENV, PATH, STR, STRS, WORDS, Arg, Verb
@@ -58,7 +57,7 @@ def policy_check(
     directory = definition.directory_on(ctx.caller, there, cwd)
     variables = check_env(env or {})
     policy = policy_of(ctx.config)
-    granted = boundary.of_part().granted(ctx.caller, there, {"sandbox": sandbox, "git": git})
+    granted = boundary.granted(ctx.caller, there, {"sandbox": sandbox, "git": git})
     mode, network = granted.mode, granted.network
     answer = PolicyCheck(
         decision=ALLOW,
@@ -74,7 +73,8 @@ def policy_check(
         return answer
     path = variables.get("PATH") or ctx.env.get("PATH") or os.defpath
     may = granted.git if mode != OFF else "write"
-    inherited = ctx.env if mode == OFF else filtered(ctx.env, ctx.config.get("sandbox", "environment") or ())
+    of_sandbox = Sandbox(mode=mode, environment=[*(ctx.config.set_in("sandbox").get("environment") or ())])
+    inherited = ctx.env if mode == OFF else boundary.of_part().inherited(of_sandbox, {**ctx.env})
     first = commands_in.read_first({**inherited, **variables})
     place = Place(
         os.path.realpath(directory), path=path, sandbox=mode, git=may, variables=[*variables], read_first=first

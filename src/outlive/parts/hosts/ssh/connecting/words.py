@@ -13,7 +13,7 @@ from outlive.core.records import State
 from outlive.errors import OutliveError
 from outlive.parts.hosts.ssh.connecting import wire
 from outlive.parts.hosts.ssh.connecting.wire import Nonsense
-from outlive.sandbox.bubblewrap import SandboxTrial
+from outlive.parts.sandbox.confinement.bubblewrap import SandboxTrial
 
 _MOST = 1 << 62
 

@@ -1,0 +1,230 @@
+"""What a job in a sandbox may see and write, as it is stored with the job.
+
+`resolved` is called for the request, where the configuration and the caller are known. mounts.py
+makes it true right before the start.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+from outlive.core.ids import sha256
+from outlive.core.records import Granted, Sandbox
+from outlive.errors import OutliveError, argument, invalid, misconfigured
+from outlive.parts.sandbox.confinement import visible_paths
+from outlive.parts.sandbox.confinement.visible_paths import is_in
+from outlive.system import mounts
+
+_CACHES = ".cache/outlive/sandbox"  # below the home: what tools cache in sandboxes
+# Below the home: configuration, jobs and state, also where a variable of this caller names others
+_USUAL = (".config/outlive", ".local/share/outlive", ".local/state/outlive")
+
+
+def is_workspace(path: str, homes: Iterable[str]) -> bool:
+    """Return whether a directory is small enough to be writable because a server or a command line
+    was started in it: neither a home nor above one."""
+    return path != "/" and not any(is_in(home, [path]) for home in homes)
+
+
+class Ours(NamedTuple):
+    """What is ours on a machine. `secret`: what is hidden where it lies in something that is shown.
+    `installed`: our program, which stays read-only. `bwrap`: the path of bubblewrap."""
+
+    secret: Iterable[str]
+    installed: Iterable[str]
+    bwrap: str
+
+
+def resolved(
+    *,
+    granted: Granted,
+    settings: Mapping[str, Any],
+    workspace: str | None,
+    homes: list[str],
+    ours: Ours,
+    environment: Mapping[str, str] | None = None,
+) -> Sandbox:
+    """Return the sandbox of a job as it is stored. `workspace`: where the server or command line was started.
+    `environment`: the caller's, whose toolchains are shown. Errors: config_error, invalid_argument."""
+    writes = granted.mode == "workspace-write"
+    homes = list(dict.fromkeys(map(os.path.realpath, homes)))
+    home = homes[0]
+    roots = [_own_name(workspace, "the directory that outlive was started in")] if workspace else []
+    roots = [path for path in roots if is_workspace(path, homes)]
+    roots += [_written(_expanded(path, home), homes) for path in settings["write"] or ()]
+    outer = [path for path in dict.fromkeys(roots) if not is_in(path, [root for root in roots if root != path])]
+    return Sandbox(
+        mode=granted.mode,
+        network=granted.network,
+        git=granted.git if writes else "read",
+        roots=outer,
+        root_ids=[_identity(path) for path in outer],
+        home=home,
+        hide=_to_hide(outer, settings, homes, ours, writes=writes),
+        show=[_expanded(path, home) for path in settings["show"] or ()],
+        toolchains=[path for path in visible_paths.toolchains(environment or {}, home) if not is_in(path, outer)],
+        protect=_to_protect(outer, ours),
+        cache=_cache(home, outer) if writes and outer and os.path.isdir(home) else None,
+        environment=list(settings["environment"] or ()),
+        bwrap=ours.bwrap,
+    )
+
+
+def stricter(before: Sandbox, *, settings: Mapping[str, Any], homes: list[str], ours: Ours) -> Sandbox:
+    """Return the sandbox of a job that was defined earlier as it is to start now: what it may write stays, and it is
+    kept from what it was kept from before and from what a new job there is kept from. Errors: config_error."""
+    homes = list(dict.fromkeys((before.home, *map(os.path.realpath, homes))))
+    hide = _to_hide(before.roots, settings, homes, ours, writes=before.mode == "workspace-write")
+    show = [_expanded(path, before.home) for path in settings["show"] or ()]
+    return Sandbox.replace(
+        before,
+        hide=[*dict.fromkeys((*before.hide, *hide))],
+        show=[path for path in before.show if is_in(path, [*show, *before.roots])],
+        protect=[*dict.fromkeys((*before.protect, *_to_protect(before.roots, ours)))],
+        environment=visible_paths.named_by_both(before.environment, settings["environment"] or ()),
+        bwrap=ours.bwrap,
+    )
+
+
+def _to_hide(roots: list[str], settings: Mapping[str, Any], homes: list[str], ours: Ours, *, writes: bool) -> list[str]:
+    """Return what is hidden from jobs that may write `roots`. Errors: config_error."""
+    home = homes[0]
+    secret = [_secret(path, roots) for path in (*ours.secret, *(f"{one}/{usual}" for one in homes for usual in _USUAL))]
+    secret = list(dict.fromkeys([*secret, os.path.realpath(f"{home}/{_CACHES}")]))
+    secret += mounts.other_names(secret)
+    _require_apart(roots, secret)
+    hidden = [_hidden(_expanded(path, home), roots) for path in settings["hide"] or ()]
+    _require_no_file(secret if writes else [], hidden, roots)
+    return [*hidden, *secret]
+
+
+def _to_protect(roots: list[str], ours: Ours) -> list[str]:
+    installed = [*map(os.path.realpath, ours.installed)]
+    return [path for path in (*installed, *mounts.other_names(installed)) if is_in(path, roots)]
+
+
+def _expanded(path: str, home: str) -> str:
+    return os.path.normpath(os.path.join(home, path[2:]) if path.startswith("~/") else home if path == "~" else path)
+
+
+def _own_name(path: str, what: str) -> str:
+    """Return a path that has no links in it. A link may be the work of an earlier job, which would
+    let the next one write where it leads."""
+    path = os.path.normpath(path)
+    real = os.path.realpath(path)
+    if real != path:
+        message = f"{what} is a link, or lies behind one: {path}; nothing was run"
+        raise misconfigured(message, f"Name the directory itself: {real}.")
+    return path
+
+
+def _written(path: str, homes: list[str]) -> str:
+    """Return a directory of [sandbox] write, which is made if it is missing."""
+    path = _own_name(path, "a directory of [sandbox] write")
+    if not is_workspace(path, homes):
+        message = f"[sandbox] write names {path}, a home directory or one above it"
+        raise misconfigured(message, "Name directories in it.")
+    try:
+        os.makedirs(path, exist_ok=True)
+    except OSError as error:
+        raise misconfigured(f"[sandbox] write: {path}: {error.strerror}") from error
+    return _own_name(path, "a directory of [sandbox] write")
+
+
+def _hidden(path: str, roots: list[str]) -> str:
+    """Return where a path of [sandbox] hide leads. Errors: config_error if a job could change that."""
+    if visible_paths.reached(path, roots) is None:
+        message = f"[sandbox] hide names {path}, behind a link that a job can change"
+        raise misconfigured(message, "Name the directory itself.")
+    return os.path.realpath(path)
+
+
+def _secret(path: str, roots: list[str]) -> str:
+    """Return where something of ours lies. Errors: config_error if a job could change that."""
+    if visible_paths.reached(path, roots) is None:
+        message = f"{path}, which is outlive's own, lies behind a link that a job could change; nothing was run"
+        raise misconfigured(message, "Put the directory itself there, or start outlive in another directory.")
+    return os.path.realpath(path)
+
+
+def _require_apart(roots: list[str], secret: Iterable[str]) -> None:
+    inner = next((path for path in roots if is_in(path, secret)), None)
+    if inner is not None:
+        message = f"{inner} is outlive's own, and no job may see it; nothing was run"
+        raise misconfigured(message, "Start outlive in another directory, or take it out of [sandbox] write.")
+
+
+def _require_no_file(secret: Iterable[str], hidden: Iterable[str], roots: list[str]) -> None:
+    """Refuse to hide single files: the mount on a file is gone when its owner replaces the file."""
+    exposed = next((path for path in secret if is_in(path, roots) and os.path.isfile(path)), None)
+    if exposed is not None:
+        message = f"a job could change {exposed}, which is no part of its work; nothing was run"
+        raise misconfigured(message, "Move it, or start outlive in another directory.")
+    file = next((path for path in hidden if os.path.isfile(path)), None)
+    if file is not None:
+        message = f"[sandbox] hide names a file, and only directories can be hidden: {file}"
+        raise misconfigured(message, "Name the directory that it is in.")
+
+
+def _identity(path: str) -> list[int]:
+    try:
+        status = os.stat(path)
+    except OSError as error:
+        raise misconfigured(f"{path}: {error.strerror}; nothing was run") from error
+    return [status.st_dev, status.st_ino]
+
+
+def _cache(home: str, roots: list[str]) -> str:
+    """Return the directory for what tools cache in the sandboxes of a workspace. Jobs of another
+    workspace have another one, since what is in it gets into what is built there."""
+    name = sha256("\0".join(roots).encode("utf-8", "surrogateescape"))[:16]
+    return os.path.join(os.path.realpath(f"{home}/.cache"), os.path.relpath(_CACHES, ".cache"), name)
+
+
+def require_visible(sandbox: Sandbox, path: str, field: str) -> None:
+    """Errors: invalid_argument for a directory that the sandbox does not show."""
+    real = os.path.realpath(path)
+    if real in ("/", sandbox.home) or (is_in(real, visible_paths.visible(sandbox)) and not is_in(real, sandbox.hide)):
+        return
+    hint = f"Start outlive in it, name it in [sandbox] write or show, or use another {argument(field)}."
+    raise invalid(field, f"a job in the sandbox does not see {path}; nothing was run", hint=hint)
+
+
+def require_readable(sandbox: Sandbox, real: str, field: str) -> None:
+    """Errors: denied for a file, named without links, that a job in the sandbox does not see."""
+    if not is_readable(sandbox, real):
+        hint = "It lies behind a link, which a job may have made. If you mean it, name the file itself."
+        message = f"a job in the sandbox does not see {real}; nothing was run"
+        raise OutliveError("denied", message, hint=hint, details={"field": field})
+
+
+def is_readable(sandbox: Sandbox, real: str) -> bool:
+    """Return whether a job in this sandbox sees `real`, a path without links."""
+    return is_in(real, visible_paths.visible(sandbox)) and not is_in(real, sandbox.hide)
+
+
+def require_writable(sandbox: Sandbox, path: str, field: str) -> None:
+    """Errors: denied for a file that a command in the sandbox could not write."""
+    if is_writable(sandbox, os.path.realpath(path)):
+        return
+    raise OutliveError(
+        "denied",
+        f"a job in the sandbox {sandbox.mode} cannot write {path}",
+        hint="Choose a file below " + (" or ".join(sandbox.roots) or "a directory of [sandbox] write") + "."
+        if sandbox.mode == "workspace-write"
+        else "Nothing can be written in this sandbox; look at the job's events instead.",
+        details={"field": field},
+    )
+
+
+def is_writable(sandbox: Sandbox, real: str) -> bool:
+    """Return whether a job in this sandbox may write `real`, a path without links."""
+    if sandbox.mode != "workspace-write" or not is_in(real, sandbox.roots):
+        return False
+    lower = real.lower()  # a directory may ignore case
+    names = lower.split("/")
+    return not is_in(lower, [path.lower() for path in (*sandbox.hide, *sandbox.protect)]) and not any(
+        name in (".git", *visible_paths.SETTINGS, *visible_paths.SETTING_FILES) for name in names
+    )

@@ -1,0 +1,412 @@
+"""The file system of a sandbox, as bubblewrap is told of it: an empty one, in which is mounted what
+visible_paths.py lists.
+
+Outside the writable directories no mount lies on anything of the machine, so nothing that happens
+outside can uncover what is below one (the kernel drops a mount when its directory is removed or
+replaced, umount_tree in fs/namespace.c). Inside they lie on directories, never on files that
+programs replace.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import stat
+import time
+from collections.abc import Callable, Iterable
+from typing import Protocol
+
+from outlive.core.records import Sandbox
+from outlive.core.rights import identity_of
+from outlive.parts.sandbox.confinement import gitconfig, visible_paths
+from outlive.parts.sandbox.confinement.search import Unguarded
+from outlive.parts.sandbox.confinement.visible_paths import is_in
+from outlive.system import fds
+from outlive.system.paths import opened, spelled_twice
+
+_CACHED = "at-"  # how the name of what jobs cache begins
+_LOCK = ".lock"  # beside it
+_LOCK_INSIDE = "/dev/.start"
+_TRIES, _TRY_AGAIN_S = 100, 0.002
+
+
+class Guard(Protocol):
+    """What is kept from a job (guard.py)."""
+
+    @property
+    def kept(self) -> list[str]: ...
+    def mount(self, mounts: Mounts) -> None: ...
+
+
+class Mounts:
+    """Words for bubblewrap, the files that it reads by number, and the directories that can be written."""
+
+    def __init__(self, first_fd: int) -> None:
+        self.entries: dict[str, str] = {}  # of the home: see visible_paths.entries
+        self.words: list[str] = []
+        self.writable: list[str] = []
+        self.files: dict[int, int] = {}  # number for bubblewrap → fd here
+        self.bound: dict[str, list[int]] = {}  # path of what is mounted by an open fd → device, inode
+        self._next = first_fd
+        self._links: set[str] = set()
+
+    def close(self) -> None:
+        for fd in self.files.values():
+            os.close(fd)
+        self.files = {}
+
+    def number(self, fd: int) -> str:
+        """Return the number by which bubblewrap gets an open file, which is closed with this."""
+        self.files[self._next] = fd
+        self._next += 1
+        return str(self._next - 1)
+
+    def read_only(self, path: str, at: str | None = None) -> None:
+        self.words += ["--ro-bind", path, at or path]
+
+    def bind(self, path: str, identity: list[int] | None = None, *, writable: bool = False) -> None:
+        """Mount a directory or a file by an open fd: between a look at a name and its mount a job may
+        make it a link. Errors: OSError."""
+        fd = opened(path, identity)
+        status = os.fstat(fd)
+        self.bound[path] = [status.st_dev, status.st_ino]
+        self.words += ["--bind-fd" if writable else "--ro-bind-fd", self.number(fd), path]
+
+    def is_as_bound(self) -> bool:
+        """Return whether what was mounted by an open fd still stands at its path."""
+        return all(identity_of(path) == identity for path, identity in self.bound.items())
+
+    def copy(self, fd: int, at: str) -> None:
+        self.words += ["--perms", "0444", "--file", self.number(fd), at]
+
+    def empty(self, path: str, mode: str) -> None:
+        self.words += ["--perms", mode, "--tmpfs", path]
+
+    def link_on_the_way(self, path: str, roots: list[str]) -> None:
+        """Make the links by which this path is reached, where no mount has them."""
+        done = "/"
+        for name in path.strip("/").split("/"):
+            here = os.path.join(done, name)
+            if os.path.islink(here):
+                if here not in self._links and not is_in(here, [*visible_paths.SYSTEM, *roots]):
+                    self._links.add(here)
+                    self.words += ["--symlink", os.readlink(here), here]
+                here = os.path.realpath(here)
+            done = here
+
+
+def add(mounts: Mounts, sandbox: Sandbox, cwd: str, guarded: Callable[[], Guard | None]) -> None:
+    """Fill `mounts` for a job. `guarded` returns what of the writable directories is kept from it,
+    None if nothing is; it is called late, since a search for that may run. Errors: OSError if a
+    writable directory is not what it was."""
+    writable = sandbox.mode == "workspace-write"
+    mounts.entries = visible_paths.entries(sandbox)
+    _system(mounts, sandbox.home)
+    mounts.words += ["--dev", "/dev", "--proc", "/proc", "--remount-ro", "/proc"]
+    for path in ("/tmp", "/var/tmp", "/run"):  # noqa: S108 - nothing is written there
+        mounts.empty(path, "1777")
+    for path in visible_paths.OF_RUN:
+        if os.path.exists(path):
+            mounts.read_only(path)
+    _home(mounts, sandbox)
+    _chosen(mounts, sandbox)
+    for root, identity in zip(sandbox.roots, sandbox.root_ids, strict=True):
+        fd = opened(root, identity)
+        mounts.words += ["--bind-fd" if writable else "--ro-bind-fd", mounts.number(fd), root]
+    areas = visible_paths.visible(sandbox, mounts.entries)
+    hidden = _to_hide(mounts, sandbox, areas, writable=writable)
+    guard = guarded()
+    kept = guard.kept if guard is not None else []
+    require_one_spelling([*kept, *hidden], areas)
+    for path in pinned([*kept, *hidden], sandbox.roots) if writable else ():
+        if os.path.isdir(path):
+            mounts.bind(path, writable=True)
+    if guard is not None:
+        guard.mount(mounts)
+    for path in hidden:
+        mounts.empty(path, "0555")
+    for path in (cwd, *sandbox.show, *sandbox.toolchains):
+        mounts.link_on_the_way(path, sandbox.roots)
+    mounts.words += ["--remount-ro", "/"]
+    mounts.writable = ["/tmp", "/var/tmp", "/run", "/dev", sandbox.home]  # noqa: S108 - its own
+    if writable:
+        mounts.writable += [*sandbox.roots, *([sandbox.cache] if sandbox.cache else [])]
+
+
+def require_one_spelling(paths: Iterable[str], areas: Iterable[str]) -> None:
+    """Errors: Unguarded if a job could get around a mount on one of these paths in `areas`."""
+    found = spelled_twice(paths, areas)
+    if found is not None:
+        raise Unguarded(
+            f"{found[0]} is to be kept from the job, and {found[1]} ignores case in names, by which a job could get "
+            "around that: start outlive in a directory that does not, such as one of Linux itself"
+        )
+
+
+def _system(mounts: Mounts, home: str) -> None:
+    for path in visible_paths.SYSTEM:
+        if os.path.islink(path):
+            mounts.words += ["--symlink", os.readlink(path), path]
+        elif os.path.isdir(path) and not is_in(home, [path]) and _has_entries(path):
+            mounts.read_only(path)
+    for path in visible_paths.OF_KERNEL:
+        if os.path.isdir(path):
+            mounts.read_only(path)
+    mounts.words += ["--perms", "0755", "--dir", "/etc", "--perms", "0755", "--dir", "/sys"]
+    names = set(os.listdir("/etc"))
+    for name in (*visible_paths.ETC_FOLDERS, *sorted(one for one in names if one.startswith("java-"))):
+        if name.split("/")[0] in names and os.path.isdir(f"/etc/{name}"):
+            mounts.read_only(f"/etc/{name}")
+    for name in visible_paths.ETC_FILES:
+        if name.split("/")[0] in names:
+            _etc_file(mounts, f"/etc/{name}")
+
+
+def _has_entries(path: str | int) -> bool:
+    with os.scandir(path) as entries:
+        return next(entries, None) is not None
+
+
+def _etc_file(mounts: Mounts, path: str) -> None:
+    """Show a file of /etc as it is now; programs replace these files, so a mount would not last."""
+    if os.path.islink(path) and is_in(os.path.realpath(path), visible_paths.SYSTEM):
+        mounts.words += ["--symlink", os.readlink(path), path]
+        return
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    except OSError:
+        return
+    if stat.S_ISREG(os.fstat(fd).st_mode):
+        mounts.copy(fd, path)
+    else:
+        os.close(fd)
+
+
+def _home(mounts: Mounts, sandbox: Sandbox) -> None:
+    home, roots = sandbox.home, sandbox.roots
+    mounts.empty(home, "0700")
+    lock = mounts.number(_locked(sandbox.cache)) if sandbox.cache else None
+    if sandbox.cache:
+        for name in visible_paths.CACHES:
+            _own(mounts, sandbox, name)
+    for name in visible_paths.TOOLCHAINS:
+        if not is_in(f"{home}/{name}", roots):
+            _show(mounts, sandbox, name)
+    _stores(mounts, sandbox)
+    if lock is not None:  # bubblewrap copies it, and so closes it, when it has mounted what is above
+        mounts.words += ["--file", lock, _LOCK_INSIDE]
+    for name in gitconfig.OF_USER:
+        path = visible_paths.at_home(sandbox, name)
+        text = gitconfig.without_secrets(path, name) if path else None
+        if text is not None:
+            mounts.copy(fds.memory_file("gitconfig", text.encode("utf-8", "surrogateescape")), f"{home}/{name}")
+
+
+def _stores(mounts: Mounts, sandbox: Sandbox) -> None:
+    home = sandbox.home
+    for name in visible_paths.CACHES_IN_TOOLCHAINS:
+        if os.path.isdir(f"{home}/{name}") and not os.path.islink(f"{home}/{name}"):
+            if sandbox.cache:
+                _own(mounts, sandbox, name)
+            else:
+                mounts.empty(f"{home}/{name}", "0700")
+    own = _own_stores(sandbox)
+    if own:
+        _own(mounts, sandbox, visible_paths.OWN_STORES)
+    for name in visible_paths.STORES:
+        if name in own:  # links into one directory: each mount takes time
+            mounts.words += ["--symlink", f"{home}/{visible_paths.OWN_STORES}/{_flat(name)}", f"{home}/{name}"]
+        else:
+            _show(mounts, sandbox, name)
+
+
+def _own_stores(sandbox: Sandbox) -> list[str]:
+    """Return the stores that are the sandbox's own: with an open network all, which are made, and
+    without one those that an earlier job has filled."""
+    if not sandbox.cache:
+        return []
+    is_open = sandbox.network == "open"
+    with fds.Closing(_cached(sandbox.cache)) as top:
+        try:
+            folder = _made(visible_paths.OWN_STORES, top) if is_open else _folder(visible_paths.OWN_STORES, top)
+        except FileNotFoundError:
+            return []
+    with fds.Closing(folder):
+        names = [name for name in visible_paths.STORES if not _is_hidden(sandbox, f"{sandbox.home}/{name}")]
+        return [name for name in names if _is_own(_flat(name), folder, make=is_open)]
+
+
+def _is_hidden(sandbox: Sandbox, path: str) -> bool:
+    """Return whether something is hidden there, or above: nothing is mounted behind a link."""
+    real = os.path.realpath(path)
+    return is_in(real, sandbox.hide) or any(is_in(one, [real]) for one in sandbox.hide)
+
+
+def _is_own(name: str, folder: int, *, make: bool) -> bool:
+    """Return whether a store of the sandbox's own is there; with `make` it is made. Jobs write in `folder`,
+    so no link in it is followed."""
+    try:
+        if make:
+            os.mkdir(name, 0o700, dir_fd=folder)
+            return True
+        fd = os.open(name, fds.DIRECTORY, dir_fd=folder)
+    except FileExistsError:
+        return True
+    except OSError:
+        return False
+    with fds.Closing(fd):
+        return _has_entries(fd)
+
+
+def _flat(name: str) -> str:
+    return name.replace("/", "-")
+
+
+def _own(mounts: Mounts, sandbox: Sandbox, name: str) -> None:
+    """Mount a directory of the sandbox's own cache in the place of one of the home."""
+    with fds.Closing(_cached(sandbox.cache or "")) as top, fds.Closing(_made(_flat(name), top)) as folder:
+        os.chmod(f"/proc/self/fd/{folder}", 0o700)  # a job may have shut it
+        fd = os.open(".", fds.DIRECTORY, dir_fd=folder)
+    mounts.words += ["--bind-fd", mounts.number(fd), f"{sandbox.home}/{name}"]
+
+
+def _locked(cache: str) -> int:
+    """Return an fd with a shared lock that keeps what jobs cache at its name as long as it is open anywhere: bubblewrap
+    looks that up. The file lies where no job sees it, or a job would keep the name for ever. Errors: OSError."""
+    fd = _lock_file(cache)
+    for _ in range(_TRIES):
+        try:
+            fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:  # another job ends now
+            time.sleep(_TRY_AGAIN_S)
+        except OSError:  # no locks on this file system
+            break
+        else:
+            break
+    return fd
+
+
+def _lock_file(cache: str) -> int:
+    os.makedirs(cache, mode=0o700, exist_ok=True)
+    with fds.Closing(opened(cache)) as top:
+        return os.open(_LOCK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600, dir_fd=top)
+
+
+def _cached(cache: str) -> int:
+    """Return an fd of what jobs cache, which lies in `cache` under a name that is another one after each job."""
+    os.makedirs(cache, mode=0o700, exist_ok=True)
+    with fds.Closing(opened(cache)) as top:
+        while True:
+            try:
+                return _folder(min(_names(top), default=_CACHED), top)
+            except FileNotFoundError:  # another job ended meanwhile, or this is the first one
+                if not _names(top):
+                    with contextlib.suppress(FileExistsError):
+                        os.mkdir(_CACHED, 0o700, dir_fd=top)
+
+
+def rename_cache(cache: str) -> None:
+    """Give what jobs cache another name at the end of a job, which may have left words that lead there: a file `.git`,
+    the remote of a repository. No repository is looked for in it. Where another job starts, its end does it."""
+    try:
+        with fds.Closing(opened(cache)) as top, fds.Closing(_lock_file(cache)) as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return
+            except OSError:  # no locks on this file system
+                pass
+            for name in _names(top):
+                os.rename(name, _CACHED + os.urandom(16).hex(), src_dir_fd=top, dst_dir_fd=top)
+    except OSError:  # there is none, or another job did it meanwhile
+        return
+
+
+def _names(top: int) -> list[str]:
+    return [name for name in fds.names_in(top, ".") if name.startswith(_CACHED)]
+
+
+def _folder(name: str, folder: int) -> int:
+    try:
+        return os.open(name, os.O_PATH | fds.DIRECTORY, dir_fd=folder)
+    except NotADirectoryError:
+        raise OSError(0, "it is a link, or no directory", name) from None
+
+
+def _made(name: str, folder: int) -> int:
+    with contextlib.suppress(FileExistsError):
+        os.mkdir(name, 0o700, dir_fd=folder)
+    return _folder(name, folder)
+
+
+def _show(mounts: Mounts, sandbox: Sandbox, name: str) -> None:
+    """Show an entry of the home at its place."""
+    path = mounts.entries.get(name)
+    if path is not None and os.path.exists(path):
+        mounts.read_only(path, f"{sandbox.home}/{name}")
+
+
+def _chosen(mounts: Mounts, sandbox: Sandbox) -> None:
+    """Show what environment and configuration name, an outer directory before what is in it."""
+    there = [*map(os.path.realpath, visible_paths.SYSTEM), *sandbox.roots, *mounts.entries.values()]
+    named = [
+        *visible_paths.chosen(sandbox),
+        *(path for path in sandbox.toolchains if visible_paths.is_fixed(path, sandbox.home)),
+    ]
+    for path in sorted(map(os.path.realpath, named)):
+        is_new = os.path.exists(path) and not is_in(path, there)
+        if is_new and not is_in(sandbox.home, [path]) and _has_place(sandbox, path):
+            mounts.bind(path)
+            there.append(path)
+
+
+def _has_place(sandbox: Sandbox, path: str) -> bool:
+    """Return whether a mount can be made here: what a job left in its cache may be in the way."""
+    for name in visible_paths.CACHES if sandbox.cache else ():
+        top = f"{sandbox.home}/{name}"
+        if is_in(path, [top]):
+            with fds.Closing(_cached(sandbox.cache or "")) as folder:
+                return _leads_on(f"/proc/self/fd/{folder}/{_flat(name)}", path.removeprefix(top))
+    return True
+
+
+def _leads_on(at: str, path: str) -> bool:
+    for step in path.strip("/").split("/"):
+        at = os.path.join(at, step)
+        if not os.path.lexists(at):
+            return True
+        if os.path.islink(at) or not os.path.isdir(at) or not os.access(at, os.R_OK | os.W_OK | os.X_OK):
+            return False
+    return True
+
+
+def _to_hide(mounts: Mounts, sandbox: Sandbox, areas: list[str], *, writable: bool) -> list[str]:
+    """Return what is to be covered in something that is shown: a directory, and not what is in it,
+    which is gone with it; something missing if the job could make it."""
+    covered: list[str] = []
+    shown_at = [os.path.join(sandbox.home, name) for name in mounts.entries]
+    links = [(at, os.path.realpath(at)) for at in shown_at if os.path.islink(at)]
+    # Where one is shown that lies in a directory of the home's which is a link
+    behind = [at + one.removeprefix(real) for one in sandbox.hide for at, real in links if is_in(one, [real])]
+    for path in sorted({*sandbox.hide, *behind}):
+        above = any(is_in(area, [path]) for area in areas) and not any(is_in(root, [path]) for root in sandbox.roots)
+        if is_in(path, covered) or not (above or is_in(path, areas)) or path in sandbox.roots:
+            continue
+        if writable and not os.path.lexists(path) and is_in(path, sandbox.roots):
+            os.makedirs(path, 0o700)  # what leads to a mount cannot be renamed if it is there before
+        if os.path.isdir(path):
+            covered.append(path)
+    return covered
+
+
+def pinned(paths: Iterable[str], roots: list[str]) -> list[str]:
+    """Return the directories between a writable one and these paths, outer ones first. As mounts of
+    their own they cannot be renamed, and made anew with other content."""
+    folders = set()
+    for path in paths:
+        above = os.path.dirname(path)
+        while above not in roots and is_in(above, roots):
+            folders.add(above)
+            above = os.path.dirname(above)
+    return sorted(folders)

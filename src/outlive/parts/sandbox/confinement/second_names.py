@@ -1,0 +1,91 @@
+"""Files in the writable directories that have another name elsewhere (hard links).
+
+Package managers link what they install from a store that all projects share (uv, pnpm, conda). A job
+that writes such a file changes it in the store and in every other project. So what has a name that
+the job could not write is read-only for it.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable, Iterable, Iterator
+
+from outlive.parts.sandbox.confinement.mounts import pinned
+from outlive.parts.sandbox.confinement.search import Unguarded
+from outlive.parts.sandbox.confinement.visible_paths import is_in
+from outlive.system import fds
+
+# How git begins what it knows by its content alone: an object, a pack and what lies beside it
+_CONTENT = (b"x\x01", b"x\x5e", b"x\x9c", b"x\xda", b"PACK", b"\xfftOc", b"RIDX", b"MIDX", b"MTME", b"BITM", b"CGPH")
+_MOST_MOUNTS = 100  # with more their directories are kept: each takes a quarter of a millisecond
+
+
+def kept(roots: list[str], is_kept: Callable[[str], bool]) -> list[str]:
+    """Return the files to be kept from a job because they have more names than it may write, or, of
+    many, the directories that they lie in. `is_kept`: whether a directory is read-only for it
+    anyway. Errors: Unguarded."""
+    names: dict[tuple[int, int], list[str]] = {}
+    counts: dict[tuple[int, int], int] = {}
+    for root in roots:
+        for path, status in _linked(root, is_kept):
+            key = status.st_dev, status.st_ino
+            names.setdefault(key, []).append(path)
+            counts[key] = status.st_nlink
+    return _folded([path for key, paths in names.items() if counts[key] > len(paths) for path in paths], roots)
+
+
+def _linked(root: str, is_kept: Callable[[str], bool]) -> Iterator[tuple[str, os.stat_result]]:
+    """Yield the files below a directory that have several names. A directory that cannot be read is
+    read-only for a job (search.c). Objects of git are left out, which clones share."""
+    folders = [root]
+    while folders:
+        folder = folders.pop()
+        try:
+            with os.scandir(folder) as entries:
+                for entry in entries:
+                    if entry.is_dir(follow_symlinks=False):
+                        if not is_kept(entry.path):
+                            folders.append(entry.path)
+                    elif not entry.is_symlink():
+                        status = entry.stat(follow_symlinks=False)
+                        is_file = status.st_nlink > 1 and stat.S_ISREG(status.st_mode)
+                        if is_file and not ("/.git/objects/" in entry.path and _is_content(entry.path)):
+                            yield entry.path, status
+        except OSError:  # gone meanwhile, or shut
+            continue
+
+
+def _is_content(path: str) -> bool:
+    try:
+        with fds.Closing(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)) as fd:
+            return os.read(fd, 4).startswith(_CONTENT)
+    except OSError:
+        return False
+
+
+def _folded(paths: Iterable[str], roots: list[str]) -> list[str]:
+    """Return these paths, or, while they take too many mounts, the directories of the deepest ones."""
+    found = _outer(paths)
+    first = next(iter(found), "")
+    while len(found) > _MOST_MOUNTS or len(found) + len(pinned(found, roots)) > _MOST_MOUNTS:
+        depth = max((path.count("/") for path in found if os.path.dirname(path) not in roots), default=0)
+        if not depth:
+            raise Unguarded(
+                f"{len(found)} files and directories, the first {first}, have other names elsewhere (hard links), by which "
+                "a job would change those: put copies in their place"
+            )
+        found = _outer(
+            os.path.dirname(path) if path.count("/") == depth and os.path.dirname(path) not in roots else path
+            for path in found
+        )
+    return found
+
+
+def _outer(paths: Iterable[str]) -> list[str]:
+    """Return these paths without those that lie in another one of them."""
+    found: list[str] = []
+    for path in sorted(set(paths), key=lambda one: one.split("/")):
+        if not found or not is_in(path, found[-1:]):
+            found.append(path)
+    return found

@@ -1,0 +1,34 @@
+"""The look at what a job in a sandbox left in its workspace, once it has ended. The part that confines jobs takes it."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+
+from outlive import parts
+from outlive.core.records import Sandbox, State
+
+_UNCHECKED = "what it left in its workspace was not checked, which needs {}"
+
+
+class Look(ABC):
+    """Finds what a command of the user's would run that a job made."""
+
+    @abstractmethod
+    def looked_at(
+        self, folder: int, sandbox: Sandbox, state: State, tell: Callable[..., None], *, renames: bool
+    ) -> State:
+        """Check the writable directories of a job that has ended, `folder` its own. Return the state with a message about
+        what was found, if anything is new; an event has it all. Without `renames` nothing is changed."""
+
+
+def looked_at(folder: int, sandbox: Sandbox, state: State, tell: Callable[..., None], *, renames: bool = True) -> State:
+    """Check the workspace of a job that has ended (`Look.looked_at`). Without the part the message says so."""
+    part = parts.confining()
+    if part is not None:
+        look: Look = part.LOOK
+        return look.looked_at(folder, sandbox, state, tell, renames=renames)
+    if sandbox.mode != "workspace-write" or sandbox.git == "write":
+        return state
+    unchecked = _UNCHECKED.format(parts.not_there([parts.CONFINES]))
+    return State.replace(state, message=". ".join(filter(None, [state.message, unchecked])))

@@ -1,0 +1,86 @@
+"""What a supervisor needs of the part that confines the command of a job (`CONFINEMENT` in the list of parts).
+
+Process 1 of the sandbox is the parent of the command. What it reports stays in a socket until the outcome is recorded, so
+a supervisor that takes over reads the same.
+"""
+
+from __future__ import annotations
+
+import socket
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+from outlive.core.records import Sandbox
+from outlive.system import spawn
+
+
+class Unavailable(spawn.BeforeExec):
+    """A sandbox that could not be set up: nothing ran."""
+
+
+class Inside(NamedTuple):
+    """A command that runs in a sandbox, and the first process of the sandbox."""
+
+    command: int
+    init: int
+
+
+class How(NamedTuple):
+    """In which directory a command starts, with which umask (None: ours), and whether its stdin is a
+    terminal. `folder`: an fd of the directory of its job, for the record of what is there before
+    it. `prepare`: see spawn.spawn. `cwd_id`: device and inode of the directory, if it has to
+    be exactly this one."""
+
+    cwd: str
+    umask: int | None
+    terminal: bool
+    folder: int
+    prepare: Callable[[], None] | None = None
+    cwd_id: list[int] | None = None
+
+
+class Confinement(ABC):
+    """Starts commands in a sandbox, and reads what process 1 of it reports. `here` is the supervisor's end of the socket."""
+
+    @abstractmethod
+    def report_pair(self) -> tuple[socket.socket, socket.socket]:
+        """Return (the supervisor's end, the end in the sandbox) of the socket for reports. Errors: OSError."""
+
+    @abstractmethod
+    def start(
+        self,
+        sandbox: Sandbox,
+        argv: Sequence[str],
+        env: Mapping[str, str],
+        stdio: Mapping[int, int],
+        *,
+        how: How,
+        report: tuple[socket.socket, socket.socket],
+    ) -> Inside:
+        """Start `argv` in the sandbox.
+
+        `stdio`: the fds 0, 1 and 2 of the command, that of its script, and those that stay open as long as the sandbox.
+        Errors: Unavailable and spawn.BeforeExec if nothing ran; OSError of execve(2).
+        """
+
+    @abstractmethod
+    def outcome(self, here: socket.socket) -> int | None:
+        """Return the wait(2) status of the command; None if it was not reported: not yet, or never, if process 1 was
+        killed. The report stays in the socket."""
+
+    @abstractmethod
+    def found_again(self, here: socket.socket) -> Inside | None:
+        """Return the command that a killed supervisor started and did not record, among the processes below this one;
+        None if there is none."""
+
+    @abstractmethod
+    def start_sink(
+        self, sandbox: Sandbox, words: list[str], env: Mapping[str, str], stdio: Mapping[int, int], how: How
+    ) -> int:
+        """Start a notification command in a sandbox like that of its job, and return its pid. Errors: OSError."""
+
+    @abstractmethod
+    def open_writable(self, sandbox: Sandbox, path: str, flags: int, mode: int) -> int:
+        """Return an fd of a file that a job in this sandbox could write itself; its directories are made. Errors:
+        OSError; EROFS if the job may not write it."""
