@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import shutil
 from contextlib import closing
 from pathlib import Path
@@ -210,7 +209,7 @@ def test_a_supervisor_starts_no_job_that_needs_a_part_that_is_missing(monkeypatc
     definition = Definition(kept={"lost": 1})
     with pytest.raises(OSError, match="made with the part missing of outlive, which is not installed here") as caught:
         added.to_start(definition)
-    assert caught.value.errno == errno.ENOPKG
+    assert caught.value.errno == 0, "else the sentence of the number is said in place of ours"
     assert not added.of_started(definition), "a command that runs is looked after all the same"
     assert not added.to_start(Definition(kept={"lost": None}))
 

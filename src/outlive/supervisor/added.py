@@ -7,7 +7,6 @@ Such a part stands in `IN_SUPERVISOR` of the list of parts, and has a module `in
 
 from __future__ import annotations
 
-import errno
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from typing import NamedTuple
@@ -138,7 +137,7 @@ def to_start(definition: Definition) -> AllAdded:
     job would run without what it was made with."""
     missing = [part for part in parts.needed(definition.kept) if not _is_there(part)]
     if missing:
-        raise OSError(errno.ENOPKG, f"it was made with {parts.not_there(missing)}")
+        raise OSError(0, f"it was made with {parts.not_there(missing)}")
     return _made(definition, parts.needed(definition.kept))
 
 
