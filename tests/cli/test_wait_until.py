@@ -302,7 +302,7 @@ def test_a_wait_costs_no_cpu(cli: Cli, work: Path) -> None:
 
 def test_bad_conditions_are_errors() -> None:
     rows = [
-        "", "nothing", "prt=80", "port=0", "port=65536", "port=x", "port", "regex=", "regex=(", "exit=3", "http=foo", "http=ftp://x/",
+        "", "nothing", "prt=80", "port=0", "port=65536", "port=x y", "port", "regex=", "regex=(", "exit=3", "http=foo", "http=ftp://x/",
         '{"http":"http://x/","status":99}', '{"regex":"x","strem":"stdout"}', '{"regex":"x","stream":"in"}', "{}", "{",
         '{"regex":"x","port":80}', "idle_ms=0", "idle_ms=-1", "idle_ms=soon", "file=", '{"port":"80","host":""}', '{"regex":3}',
         '{"port":80,"any":"yes"}', '{"port":80.5}',
@@ -334,6 +334,8 @@ def test_a_wrong_condition_is_told_the_right_one() -> None:
 
 def test_an_unknown_condition_is_told_those_there_are(cli: Cli) -> None:
     job = cli.ok("run", "--wait", "true")["job_id"]
+    unnamed = cli.error("wait", job, "--until", "port=x", code="invalid_argument")
+    assert unnamed["details"]["field"] == "--until", "a job has ports of its own by name, and this one has none"
     unknown = cli.error("wait", job, "--until", "when=x", code="invalid_argument")
     assert "regex=…" in unknown["hint"]
     assert "port=HOST:PORT" in unknown["hint"] and "idle_ms" not in unknown["hint"], "as it is typed"
