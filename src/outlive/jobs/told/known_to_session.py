@@ -4,7 +4,7 @@
 A session without a record goes on where the last ended session of its client in its directory was,
 of a job that is its own. A lost record only repeats output, so an error in here fails no call.
 
-What a call shows is held in the inbox of its connection, and written when its answer has been sent: what a lost answer
+What a call shows is held in the inbox of its connection, and written when its answer goes out: what a lost answer
 showed is shown again.
 """
 

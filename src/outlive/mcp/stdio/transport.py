@@ -7,8 +7,9 @@ nothing of the lines that were answered before it was there (first_answers.py).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import Protocol
 
 import anyio
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
@@ -40,11 +41,10 @@ _CANCELLED = "notifications/cancelled"
 
 @asynccontextmanager
 async def streams(
-    wire: Wire, front: FirstAnswers, sent_answer: Callable[[int | str], None]
+    wire: Wire, front: FirstAnswers, sent_answer: Sent
 ) -> AsyncIterator[tuple[MemoryObjectReceiveStream[Received], MemoryObjectSendStream[SessionMessage]]]:
     """Yield the streams that the SDK's server reads messages from and writes them to. It first gets `front.replay`,
-    whose requests are answered already. `sent_answer` is called with the id of each request whose answer has been
-    written."""
+    whose requests are answered already. `sent_answer` is called for each answer that is written."""
     received_to, received = anyio.create_memory_object_stream["Received"]()
     sent, sent_from = anyio.create_memory_object_stream[SessionMessage]()
     requests = _Requests()
@@ -192,11 +192,26 @@ def line_of(sent: SessionMessage) -> bytes:
     return sent.message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n"
 
 
+class Sent(Protocol):
+    """Takes note of an answer to the request with this id, twice: when all but its last byte has been written, and when it is
+    `whole`."""
+
+    def __call__(self, request: int | str, *, whole: bool) -> None: ...
+
+
+async def _write_all(wire: Wire, data: bytes) -> None:
+    rest = memoryview(data)
+    while rest:
+        rest = rest[wire.write_some(rest) :]
+        if rest:
+            await anyio.wait_writable(wire.outgoing)
+
+
 async def _write(
     wire: Wire,
     repeated: list[int | str],
     of: MemoryObjectReceiveStream[SessionMessage],
-    sent_answer: Callable[[int | str], None],
+    sent_answer: Sent,
     requests: _Requests,
 ) -> None:
     async with of:
@@ -206,12 +221,14 @@ async def _write(
                 repeated.remove(number)
                 requests.end(number)
                 continue
-            rest = memoryview(line_of(one))
-            while rest:
-                rest = rest[wire.write_some(rest) :]
-                if rest:
-                    await anyio.wait_writable(wire.outgoing)
+            line = line_of(one)
             if isinstance(one.message, JSONRPCResponse):
-                sent_answer(one.message.id)
+                # A client that has the whole line may end this process at once
+                await _write_all(wire, line[:-1])
+                sent_answer(one.message.id, whole=False)
+                await _write_all(wire, line[-1:])
+                sent_answer(one.message.id, whole=True)
+            else:
+                await _write_all(wire, line)
             if number is not None:
                 requests.end(number)
