@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from outlive.parts.permission.policy import decide
+from outlive.parts.permission.policy import decide, rules
 from outlive.parts.permission.policy.decide import Policy
 from outlive.parts.permission.policy.rules import Place, Rule
+from outlive.system import paths
 
 TRUE = "/usr/bin/true"
 
@@ -97,3 +98,23 @@ def test_where_the_default_allows_a_link_is_asked_about_like_what_is_unknown(tmp
     rules = [Rule(1, {"program": TRUE, "decision": "allow"}), Rule(2, {"prefix": ["rm"], "decision": "deny"})]
     decisions = decide.decided(Policy("allow", 0, rules), [linked(tmp_path)], None, Place(str(tmp_path), path=""))
     assert [one.decision for one in decisions] == ["ask"]
+
+
+@pytest.mark.parametrize("after", ["another link", "a file"])
+def test_a_link_that_changes_while_it_is_decided_about_allows_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, after: str
+) -> None:
+    """A program that changes it all the time was allowed by three of a hundred decisions: one look found what the rule
+    names, and the next no link that could be changed."""
+    link, follow = tmp_path / "link", paths.followed
+    link.symlink_to(TRUE)
+
+    def followed(path: str) -> tuple[str | None, list[str]]:
+        seen = follow(path)
+        if seen[0] == os.path.realpath(TRUE):
+            link.unlink()
+            link.symlink_to("/usr/bin/false") if after == "another link" else link.write_text("#!/bin/sh\n")
+        return seen
+
+    monkeypatch.setattr(rules, "followed", followed)
+    assert found(tmp_path, str(link)).decision == "deny"

@@ -6,7 +6,16 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from outlive.parts.permission.policy import commands_in, runners
-from outlive.parts.permission.policy.rules import ALLOW, ASK, DECISIONS, Place, Rule, is_looked_up_later, is_safe
+from outlive.parts.permission.policy.rules import (
+    ALLOW,
+    ASK,
+    DECISIONS,
+    Place,
+    Rule,
+    is_looked_up_later,
+    is_safe,
+    program_way,
+)
 
 DEFAULT = "default"
 _UNKNOWN = "it is not known what it runs"
@@ -59,17 +68,19 @@ def _of(policy: Policy, command: commands_in.Command, place: Place) -> Decision:
     def by(decision: str, rule: str, reason: str | None) -> Decision:
         return Decision(command.argv, command.unread, decision, rule, reason)
 
-    matching = [rule for rule in policy.rules if rule.matches(command, place)]
+    way = program_way(command, place) if any(rule.program for rule in policy.rules) else None
+    matching = [rule for rule in policy.rules if rule.matches(command, place, way)]
     if matching:
         rule = max(matching, key=lambda one: DECISIONS.index(one.decision))
         return by(rule.decision, rule.name, rule.reason)
     unsafe = next((name for name in place.variables if not is_safe(name)), None)
     # It might run what a rule asks about or denies
     restricts = policy.default == ALLOW and any(rule.decision != ALLOW for rule in policy.rules)
-    link = next(filter(None, (rule.link_before(command, place) for rule in policy.rules)), None)
+    link = next(filter(None, (rule.link_before(command, place, way) for rule in policy.rules)), None)
     if link is not None:
         return by(ASK if restricts else policy.default, DEFAULT, f"{_UNKNOWN}: {link} is a link, which {_CHANGED}")
-    if is_looked_up_later(command) and any(rule.matches(command._replace(profiled=""), place) for rule in policy.rules):
+    known = command._replace(profiled="")
+    if is_looked_up_later(command) and any(rule.matches(known, place, way) for rule in policy.rules):
         without = _WITHOUT if command.profiled == commands_in.PROFILE else "that variable out of the environment"
         return by(policy.default, DEFAULT, _LOOKED_UP_LATER.format(command.profiled, without))
     named = (

@@ -63,20 +63,23 @@ class Rule:
         words = ["|".join(one) for one in self.prefix] or self.program or self.directory or self.sandbox or self.git
         return " ".join(words)[:_SHOWN_CHARS] or "unknown commands"
 
-    def matches(self, command: commands_in.Command, place: Place) -> bool:
+    def matches(self, command: commands_in.Command, place: Place, way: Way | None) -> bool:
         """Return whether this rule decides the command. A rule that allows takes no command that
-        may be another one; a rule that asks or denies does."""
-        return self._holds(command, place) and self.link_before(command, place) is None
+        may be another one; a rule that asks or denies does. `way`: to its program (`program_way`), looked at once for all
+        rules: a job that changes a link between two looks would be allowed what neither of them saw."""
+        return self._holds(command, place, way) and self._changeable(place, way) is None
 
-    def link_before(self, command: commands_in.Command, place: Place) -> str | None:
+    def link_before(self, command: commands_in.Command, place: Place, way: Way | None) -> str | None:
         """Return the link on the way to the program for which this rule does not allow the command, though all else holds:
         a job can change it. None if there is none."""
-        if not self.program or self.decision != ALLOW or not self._holds(command, place):
-            return None
-        way = program_way(command, place)
-        return None if way is None else links.changeable(way.links, place.cwd)
+        return self._changeable(place, way) if self._holds(command, place, way) else None
 
-    def _holds(self, command: commands_in.Command, place: Place) -> bool:
+    def _changeable(self, place: Place, way: Way | None) -> str | None:
+        if not self.program or self.decision != ALLOW or way is None:
+            return None
+        return links.changeable(way.links, place.cwd)
+
+    def _holds(self, command: commands_in.Command, place: Place, way: Way | None) -> bool:
         if self.decision == ALLOW and not self._may_allow(command, place):
             return False
         if self.unknown and command.unread is None:
@@ -87,7 +90,7 @@ class Rule:
             return False
         if self.git and place.git not in self.git:
             return False
-        return self._has_prefix(command) and self._has_program(command, place)
+        return self._has_prefix(command) and self._has_program(command, way)
 
     def is_example(self, text: str | list[str]) -> bool:
         """Return whether `prefix` and `program` match an example, wherever it runs."""
@@ -98,7 +101,7 @@ class Rule:
             (self.decision != ALLOW or self.unknown or one.unread is None)
             and (not self.unknown or one.unread is not None)
             and self._has_prefix(one)
-            and self._has_program(one, place)
+            and self._has_program(one, program_way(one, place))
             for one in commands_in.commands(words, shell)
         )
 
@@ -136,7 +139,7 @@ class Rule:
                 return False
         return True
 
-    def _has_program(self, command: commands_in.Command, place: Place) -> bool:
+    def _has_program(self, command: commands_in.Command, way: Way | None) -> bool:
         if not self.program:
             return True
         if command.unread is not None and len(command.argv) == 1:
@@ -147,7 +150,6 @@ class Rule:
                 return False
             if any(fnmatchcase(name, os.path.basename(pattern)) for pattern in self.program):
                 return True
-        way = program_way(command, place)
         if way is None:  # it may be any program
             return self.decision != ALLOW
         return any(fnmatchcase(path, pattern) for path in way.paths for pattern in self.program)
