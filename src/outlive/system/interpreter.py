@@ -29,7 +29,7 @@ _RUN_FROM = SITE + "sys.path.append(sys.argv.pop(1))\n" + _RUN.removeprefix(SITE
 
 
 def installed() -> list[str]:
-    """Return the directories of outlive and of its Python, also of the one that its environment was made of."""
+    """Return the directories of outlive and of its Python, also of the Python that its environment was made of."""
     return [*dict.fromkeys((sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix, _OURS))]
 
 

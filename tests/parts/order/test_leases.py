@@ -72,7 +72,7 @@ def test_a_worktree_gets_the_same_port_again(table: str, opened: list[Leases]) -
     one.leases.release()
     for _ in range(3):
         other, again = Holder(table, opened), Holder(table, opened)
-        assert other.lease(OTHER) != port, "one that no other worktree had is tried first"
+        assert other.lease(OTHER) != port, "a port that no other worktree had is tried first"
         assert again.lease() == port
         other.leases.release()
         again.leases.release()

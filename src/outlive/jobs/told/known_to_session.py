@@ -83,7 +83,7 @@ def write(job: JobDir, session: str, record: bytes) -> None:
 
 
 def seen(ctx: Context, job: JobDir, *, here: bool = False) -> int:
-    """Return up to where answers have shown the output to the session, or to the last one that it goes on for; `here`: to
+    """Return up to where answers have shown the output to the session, or to the last ended session that it goes on for; `here`: to
     this session. 0 if there was none, or no position is kept."""
     record, is_own = _record(ctx, job)
     return _position(record) if is_own or not here else 0

@@ -59,7 +59,7 @@ class Receipt:
 
     def show(self) -> None:
         """Note that the answer shows what it does, before its last byte goes out: a client that has it goes on behind it. Its
-        notices are told when it has been sent, since one that comes twice is better than one that never comes."""
+        notices are told when it has been sent: a notice may come twice, and none is lost."""
         shown, self.shown = self.shown, []
         for caller, job_id, record in shown:
             settle(caller, job_id, record, sent=True)

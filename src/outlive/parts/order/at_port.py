@@ -1,4 +1,4 @@
-"""Which job is at a port: the one that listens there, or leases it."""
+"""Which job is at a port: it listens there, or leases the port."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which port a job is given: the one that its worktree had before, else one that no other worktree has."""
+"""Which port a job is given: that which its worktree had before, else a port that no other worktree has."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ _RESTART_S = 2.0  # ... and that of the job that this one restarts, whose last p
 
 
 class Line(NamedTuple):
-    """What the file says of a port. ("", "") for one that no job had."""
+    """What the file says of a port. ("", "") for a port that no job had."""
 
     job_id: str = ""
     key: str = ""

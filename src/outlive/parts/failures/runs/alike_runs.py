@@ -70,7 +70,7 @@ def same_step(ctx: Context, wanted: Definition, *, passed: bool) -> Found | None
 
 def run_before(caller: Principal, wanted: Definition) -> JobDir | None:
     """Return the last run before the job with this definition whose failures are those of the same: of the same command, or
-    of one that ends with the same step, shows all that it prints, and does nothing else that could report a failure. The
+    of a command that ends with the same step, shows all that it prints, and does nothing else that could report a failure. The
     caller closes it."""
     step = _only_step(wanted)
     if step is None:
