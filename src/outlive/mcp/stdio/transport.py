@@ -199,8 +199,7 @@ class Sent(Protocol):
     def __call__(self, request: int | str, *, whole: bool) -> None: ...
 
 
-async def _write_all(wire: Wire, data: bytes) -> None:
-    rest = memoryview(data)
+async def _write_all(wire: Wire, rest: memoryview) -> None:
     while rest:
         rest = rest[wire.write_some(rest) :]
         if rest:
@@ -221,7 +220,7 @@ async def _write(
                 repeated.remove(number)
                 requests.end(number)
                 continue
-            line = line_of(one)
+            line = memoryview(line_of(one))
             if isinstance(one.message, JSONRPCResponse):
                 # A client that has the whole line may end this process at once
                 await _write_all(wire, line[:-1])
