@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from typing import Any, NamedTuple, TypeAlias
 
-from mcp import types
+from mcp import MCPError, types
 from mcp.server.context import HandlerResult
 
 from outlive.mcp.caller import Caller, CallerOf, Request
@@ -70,8 +70,8 @@ class Extension:
         return {}
 
     async def call(self, params: types.CallToolRequestParams, caller: Caller) -> types.CallToolResult:
-        """Answer a call of one of its tools."""
-        raise NotImplementedError
+        """Answer a call of one of its tools. Errors: MCPError."""
+        raise MCPError(types.INVALID_PARAMS, f"Unknown tool: {params.name}.")
 
     async def run(self, call: Call, around: Around, go: Go) -> Answer | Instead:
         """Run a call of one of the two tools, which `go(around)` does. That returns the answer, also of a call that was
