@@ -12,13 +12,17 @@ from pathlib import Path
 
 import pytest
 
+from outlive.answers.ending import Deleted, DeletedJob
 from outlive.core.ids import new_id
+from outlive.errors import OutliveError
+from outlive.jobs import ending, several
 from outlive.store.cleanup import disk_use
 from outlive.store.cleanup.delete import delete
 from outlive.store.job_dir import JobDir, Locks
 from outlive.store.root import Store
 from support import processes, trees
 from support.cli import Cli, Jobs
+from support.contexts import context_of
 from support.jobs import UNASKED, aged, background, settled
 from support.mounts import Mounts
 from support.wait import until
@@ -278,3 +282,26 @@ def test_gc_deletes_half_deleted_jobs_and_old_half_made_ones(cli: Cli, root: Pat
 def test_gc_of_an_empty_root_is_answered(cli: Cli) -> None:
     found = cli.ok("gc")
     assert (found["deleted"], found["skipped"], found["jobs"], found["freed_bytes"]) == (0, 0, [], 0)
+
+
+def test_a_job_that_another_call_removes_meanwhile_keeps_no_other_from_being_cleared(
+    cli: Cli, root: Path, work: Path
+) -> None:
+    first, second, third = sorted((settled(cli) for _ in range(3)), reverse=True)  # as they are looked at
+    store = Store.open(str(root), {})
+    with closing(store):
+        ctx = context_of(store, cwd=str(work))
+
+        def delete_one(job: JobDir) -> Deleted:
+            state, freed = ending.delete(ctx, job)
+            if job.job_id == first:
+                raise OutliveError("job_not_found", "it was removed just now")
+            if job.job_id == second:
+                cli.ok("clear", third)
+            return Deleted(job=DeletedJob(job_id=job.job_id, state=state), freed_bytes=freed)
+
+        answer = several.deleted(ctx, several.ended(ctx), delete_one)
+    assert [(one.job_id, one.name, one.state, one.error) for one in answer.jobs or ()] == [
+        (first, "true", "exited", "it was removed just now"),
+        (second, "true", "exited", None),
+    ]

@@ -11,6 +11,8 @@ from outlive.core.records import FINISHED
 from outlive.errors import ENDED_JOBS, OutliveError, argument, invalid
 from outlive.jobs import adoption, awaited, lookup
 from outlive.jobs.context import Context
+from outlive.store.inspection import inspect
+from outlive.store.inspection.inspection import Inspection
 from outlive.store.job_dir import JobDir
 
 
@@ -56,12 +58,12 @@ def deleted(ctx: Context, jobs: Iterable[JobDir], delete: Callable[[JobDir], Del
     told: list[EndedJob] = []
     failed: OutliveError | None = None
     for job in jobs:
-        name = job.read_meta().name
+        before = inspect.inspect_job(job)
+        name = before.definition.name
         try:
             one = delete(job)
         except OutliveError as error:
-            state = adoption.inspect_and_adopt(ctx, job).state.state
-            told.append(EndedJob(job_id=job.job_id, name=name, state=state, error=error.message))
+            told.append(EndedJob(job_id=job.job_id, name=name, state=_state_now(ctx, job, before), error=error.message))
             failed = error
             continue
         told.append(EndedJob(job_id=job.job_id, name=name, state=one.job.state))
@@ -73,6 +75,14 @@ def deleted(ctx: Context, jobs: Iterable[JobDir], delete: Callable[[JobDir], Del
         raise failed or OutliveError("job_not_found", "no job of yours has ended", hint=ENDED_JOBS)
     answer.jobs = told
     return answer
+
+
+def _state_now(ctx: Context, job: JobDir, before: Inspection) -> str:
+    """Return the state of a job that could not be deleted; its last one if another call deleted it first."""
+    try:
+        return adoption.inspect_and_adopt(ctx, job).state.state
+    except OutliveError:
+        return before.state.state
 
 
 def _tagged(ctx: Context, tags: Sequence[str], ids: Iterable[str]) -> Iterator[JobDir]:

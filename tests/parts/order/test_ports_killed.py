@@ -152,7 +152,8 @@ def test_a_start_that_fails_leases_nothing(cli: Cli, place: Path, work: Path) ->
         assert (missing["state"], "ports" in missing) == ("failed", False)
     until(lambda: is_free_again(place, 23_000, 23_001), what="the end of the lease")
     error = cli.error("run", "--port", "a", "--port", "b", "--port", "c", "touch ran", code="launch_failed", env=env)
-    assert error["message"] == "while starting the command: no port from 23000 to 23001 is free"
+    said = "no port from 23000 to 23001 is free: end a job that leases one, or set [ports] first and last"
+    assert error["message"] == f"while starting the command: {said}"
     assert not (work / "ran").exists()
     assert is_free_again(place, 23_000, 23_001)
 

@@ -81,7 +81,9 @@ class Leases:
                 self._wait_for(port, before)
             if self._take(port, Line(job_id, key)):
                 return port
-        raise OSError(0, f"no port from {first} to {last} is free")
+        raise OSError(
+            0, f"no port from {first} to {last} is free: end a job that leases one, or set [ports] first and last"
+        )
 
     def _take(self, port: int, line: Line) -> bool:
         """Take a port that is free, and write down whose it is."""
