@@ -33,9 +33,17 @@ NAMES = (
     "encodings",
     "masks",
     "ports",
+    "after",
 )  # the order in which they are asked
 # Member of `meta.json` → the part that keeps it there
-KEEPERS = {"report": "reports", "resources": "limits", "approval": "permission", "sandbox": "sandbox", "ports": "ports"}
+KEEPERS = {
+    "report": "reports",
+    "resources": "limits",
+    "approval": "permission",
+    "sandbox": "sandbox",
+    "ports": "ports",
+    "after": "after",
+}
 # Members of `meta.json` of a job that starts when the part lets it (jobs/starting/gate.py): it is not started without the part
 HELD = ("approval",)
 # Section of the configuration → the part that has its keys (`settings`)
