@@ -101,3 +101,46 @@ def test_a_group_that_makes_no_sense_is_refused(face: Face) -> None:
     face.ok("create", command="true", group="made")
     assert "no job of yours is in the group made" in face.error("wait", group="made", code="job_not_found")["message"]
     assert len(face.ok("remove", group="made").get("jobs", [1])) == 1
+
+
+def test_lines_of_a_group_have_the_names_of_their_jobs_in_front(face: Face, work: Path) -> None:
+    web = face.background(f"echo one; echo two >&2; {GATE}; echo five", group="stack", title="web")
+    face.ok("wait", web, until=["regex=two"], timeout_ms=50_000)
+    db = face.ok("run", command="sleep 0.3; echo three; printf four; exit 2", group="stack", title="database", yield_ms=50_000)  # fmt: skip
+    (work / "go").touch()
+    face.ok("wait", web, timeout_ms=50_000, until=["exit"])
+    log = face.ok("log", group="stack", stream="stdout")
+    lines = log["output"].splitlines()
+    assert lines[0] == "web      | one"
+    assert {*lines} == {"web      | one", "database | three", "database | four", "web      | five"}
+    assert [(one["job_id"], one["name"], one["state"], one["exit_code"]) for one in log["jobs"]] == [
+        (db["job_id"], "database", "exited", 2),
+        (web, "web", "exited", 0),
+    ]
+    assert log["total_lines"] == 4
+    short = face.ok("log", group="stack", limit=1)
+    assert (len(short["output"].splitlines()), "last lines" in short["hint"]) == (1, True)
+    found = face.ok("log", group="stack", search="ee")
+    assert (found["matches"], "database | 1:three" in found["output"]) == (1, True)
+    face.error("log", group="stack", offset=0, code="invalid_argument")
+    face.error("log", web, group="stack", code="invalid_argument")
+
+
+def test_what_a_group_uses_is_summed_up(face: Face) -> None:
+    face.ok("run", command="printf 12345", group="sum", yield_ms=50_000)
+    runs = face.background(ENDLESS, group="sum")
+    alone = face.ok("usage", group="sum")
+    assert [one["job_id"] for one in alone["jobs"]] == [runs], "the other one is of a run before"
+    two = face.background(f"printf 123; {ENDLESS}", group="sum", title="two")
+    face.ok("wait", two, until=["output"], timeout_ms=50_000)
+    both = face.ok("usage", group="sum")
+    assert (ids(both), both["usage"]["output_bytes"]) == ({runs, two}, 3)
+    assert both["usage"]["processes"] >= 2
+    face.ok("kill", group="sum")
+
+
+def test_a_verb_of_one_job_says_what_it_needs(face: Face) -> None:
+    for verb in ("log", "usage"):
+        assert "needs" in face.error(verb, code="invalid_argument")["message"]
+        error = face.error(verb, group="nothing", code="job_not_found")
+        assert error["message"] == "no job of yours is in the group nothing"

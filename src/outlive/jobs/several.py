@@ -19,21 +19,18 @@ from outlive.store.job_dir import JobDir
 
 
 def named(
-    ctx: Context, names: Sequence[str], of_parts: Mapping[str, object], open_one: Callable[[str], JobDir]
+    ctx: Context, names: Sequence[str], args: Mapping[str, object], open_one: Callable[[str], JobDir]
 ) -> list[JobDir] | None:
     """Open the jobs that were named, with `open_one`, or those that an argument of a part names (Part.selected); None where
-    neither is given. The caller closes them.
+    neither is given. The caller closes them. `args`: of the call.
 
     Errors: invalid_argument, job_not_found, as `open_one`.
     """
-    given = [name for name, value in of_parts.items() if value is not None]
-    if names and given:
-        raise invalid(given[0], f"give {argument('job')} or {argument(given[0])}, not both")
-    if names:
-        return awaited.named(names, open_one)
-    only = parts.selected(ctx, of_parts)
+    only = parts.selected(ctx, args)
     if only is None:
-        return None
+        return awaited.named(names, open_one) if names else None
+    if names:
+        raise invalid("job", f"give {argument('job')} or {only.name}, not both")
     found = []
     for job_id in only.job_ids:
         with suppress(OutliveError):  # removed meanwhile

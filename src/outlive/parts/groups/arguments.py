@@ -8,5 +8,6 @@ OF_JOB = (
         "a job.", metavar="NAME", hidden="mcp"),
 )  # fmt: skip
 OF_JOBS = (
-    Arg(GROUP, STR, "The jobs of yours that are in this group (CLI: of this directory).", metavar="NAME", hidden="mcp"),
+    Arg(GROUP, STR, "The jobs of yours that are in this group (CLI: of this directory).", metavar="NAME", hidden="mcp",
+        stands_for="job"),
 )  # fmt: skip

@@ -26,7 +26,7 @@ USAGE = Verb(
     "Show what a job uses: time, memory, processes, output.",
     "outlive.verbs.usage:usage",
     group="Read and wait",
-    args=(JOB,),
+    args=(*with_those_of_parts((JOB,)),),
     right=READ,
     result=Used,
     detail="Each figure names its source: cgroup is exact, rusage is the kernel's sum over ended processes, sampled "
