@@ -50,9 +50,9 @@ KEEPERS = {
 HELD = ("approval",)
 # Section of the configuration → the part that has its keys (`settings`)
 SECTIONS = {"sandbox": "sandbox", "audit": "audit", "policy": "permission", "mcp": "masks", "ports": "ports"}
-# Parts with code for supervisors: limits and ports do something for a job that has such a member (supervisor/added.py), which
+# Parts with code for supervisors: after, limits and ports do something for a job that has such a member (supervisor/added.py), which
 # is not started without; audit notes what a supervisor did (supervisor/events/noting.py)
-IN_SUPERVISOR = ("limits", "ports", "audit")
+IN_SUPERVISOR = ("after", "limits", "ports", "audit")
 # The part that starts the command of a job with such a member in a sandbox: its module `in_supervisor` has CONFINEMENT
 # (supervisor/confined/) and LOOK (store/inspection/workspace.py). It is not started without
 CONFINES = "sandbox"
@@ -117,7 +117,7 @@ def how_to_answer(inspection: Inspection, *, hidden: bool) -> str | None:
     return next(filter(None, (part.how_to_answer(inspection, hidden=hidden) for part in every())), None)
 
 
-def ports(definition: Definition, state: State | None = None) -> dict[str, int | None]:
+def ports_of(definition: Definition, state: State | None = None) -> dict[str, int | None]:
     """Return the ports that parts gave a job, by their names; None as long as it has not started."""
     return {name: port for part in every() for name, port in part.ports(definition, state).items()}
 
