@@ -46,6 +46,7 @@ def kill(
     inspection = adoption.inspect_before_kill(ctx, job)
     held = gate.of(inspection.definition) if inspection.state.state == "created" else None
     if held is not None:
+        acts.about_to(ctx, "kill", job.job_id, signal=signals.name_of(number))
         inspection = held.withdraw(ctx, job)
     if inspection.state.state == "created" and inspection.definition.host is not None:
         inspection = _cancelled(ctx, job, inspection, number)
