@@ -21,6 +21,8 @@ def remove(
         return lookup.open_exactly(ctx, text, "remove", "a deletion cannot be taken back")
 
     with several.opened(ctx, job, tags, exactly, lookup.job_ids(ctx.caller)) as jobs:
+        for one in jobs:
+            acts.about_to(ctx, "remove", one.job_id)
         if len(jobs) == 1:
             return _remove(ctx, jobs[0], grace_ms)
         for one in jobs:  # else each would take its grace after that of the one before
@@ -30,7 +32,6 @@ def remove(
 
 
 def _remove(ctx: Context, job_dir: JobDir, grace_ms: int) -> Deleted:
-    acts.about_to(ctx, "remove", job_dir.job_id)
     inspection = adoption.inspect_before_kill(ctx, job_dir)
     if inspection.supervised:
         wait_s = (grace_ms + limits.KILL_WAIT_EXTRA_MS) / 1000
