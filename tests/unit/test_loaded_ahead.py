@@ -29,8 +29,12 @@ def test_guardian_and_supervisor_import_nothing_of_ours_later_but_large_code() -
 
 def test_a_fork_server_has_loaded_large_code_too() -> None:
     loaded = _loaded("from outlive.launch import fork_server; fork_server.large_code.load()")
-    assert {parts.EMULATOR, *map(parts.in_supervisor, parts.IN_SUPERVISOR)} <= loaded
+    assert {parts.EMULATOR, *map(parts.in_supervisor, (*parts.IN_SUPERVISOR, parts.CONFINES))} <= loaded
     assert _reachable(loaded, HOOKS) == loaded
+
+
+def test_guardian_and_supervisor_have_loaded_nothing_of_the_sandbox_before_a_job_asks_for_one() -> None:
+    assert {name for name in _loaded("import outlive.supervisor.guardian") if "sandbox" in name} == set()
 
 
 # Hooks in the declaration of a part (part.py): no supervisor calls any, a server alone some
