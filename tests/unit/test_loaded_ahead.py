@@ -33,10 +33,6 @@ def test_a_fork_server_has_loaded_large_code_too() -> None:
     assert _reachable(loaded, HOOKS) == loaded
 
 
-def test_guardian_and_supervisor_have_loaded_nothing_of_the_sandbox_before_a_job_asks_for_one() -> None:
-    assert {name for name in _loaded("import outlive.supervisor.guardian") if "sandbox" in name} == set()
-
-
 # Hooks in the declaration of a part (part.py): no supervisor calls any, a server alone some
 HOOKS = {name for name, hook in vars(Part).items() if callable(hook)}
 IN_A_SERVER = {"tools", "reads_object", "longest_call_ms"}
