@@ -339,6 +339,12 @@ LOADS: dict[str, tuple[list[str], str, Callable[[str], bool]]] = {
             ),
         ),
     ),
+    # What few jobs need is large_code.py's; `threading` runs code after each fork
+    "guardian and supervisor before a job": (
+        ["-c", "import outlive.launch.from_cli, outlive.supervisor.guardian"],
+        "outlive.supervisor.guardian",
+        under("threading", "traceback", "outlive.part", "outlive.parts.sandbox", "outlive.parts.limits"),
+    ),
     "a verb": (
         [*OUTLIVE[1:], "list"],
         "outlive.verbs.list",

@@ -29,7 +29,7 @@ def test_guardian_and_supervisor_import_nothing_of_ours_later_but_large_code() -
 
 def test_a_fork_server_has_loaded_large_code_too() -> None:
     loaded = _loaded("from outlive.launch import fork_server; fork_server.large_code.load()")
-    assert {parts.EMULATOR, *map(parts.in_supervisor, parts.IN_SUPERVISOR)} <= loaded
+    assert {parts.EMULATOR, *map(parts.in_supervisor, (*parts.IN_SUPERVISOR, parts.CONFINES))} <= loaded
     assert _reachable(loaded, HOOKS) == loaded
 
 
