@@ -161,7 +161,7 @@ def _added(before: Sandbox, now: Sandbox) -> Iterator[str]:
 
 def _ours(caller: Principal, *, needed: bool) -> access.Ours:
     try:
-        bwrap = bubblewrap.find(sandbox_of(caller.config)["bwrap"])
+        bwrap = bubblewrap.find(sandbox_of(caller.config).bwrap)
     except OutliveError:
         if needed:
             raise

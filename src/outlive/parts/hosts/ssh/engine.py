@@ -222,7 +222,7 @@ def _sandbox(caller: Caller, host: Host, definition: Definition) -> dict[str, ob
     if definition.sandbox is None:
         return None
     ours = sandbox_of(caller.config)
-    given = {name: ours[name] for name in ("write", "hide", "show", "environment")}
+    given = {"write": ours.write, "hide": ours.hide, "show": ours.show, "environment": ours.environment}
     return {**given, **definition.sandbox.shown, "workdir": host.settings.workdir}
 
 
