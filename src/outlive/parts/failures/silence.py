@@ -17,7 +17,7 @@ from outlive.errors import OutliveError
 from outlive.jobs import processes
 from outlive.jobs.control_client import ask
 from outlive.parts.failures import person
-from outlive.store.inspection.inspect import Inspection
+from outlive.store.inspection.inspection import Inspection
 from outlive.store.job_dir import JobDir
 from outlive.store.output.merged import Output
 from outlive.system import foreground, pipe_ends, process, process_use, tree

@@ -11,7 +11,7 @@ from outlive.jobs import adoption, job_answer, lookup
 from outlive.jobs.context import Context
 from outlive.jobs.diagnosis import use
 from outlive.store import usage_samples
-from outlive.store.inspection.inspect import Inspection
+from outlive.store.inspection.inspection import Inspection
 from outlive.store.job_dir import JobDir
 from outlive.store.output.merged import Output
 from outlive.system.waiting import checkpoint
