@@ -23,9 +23,8 @@ from outlive.mcp.job_environment import JobEnvironment
 from outlive.mcp.masking import Masking
 from outlive.mcp.tools.call import Calls, Tools
 from outlive.mcp.tools.offer import TOOLS
-from outlive.parts.http import logging, runner
+from outlive.parts.http import connections, logging
 from outlive.parts.http.allowed_hosts import AllowedHosts
-from outlive.parts.http.connections import Server
 from outlive.parts.page import peers
 from outlive.parts.page.api import Api
 from outlive.parts.page.application import Page
@@ -68,7 +67,7 @@ def serve(
     sessions = Sessions()
     page = Page(api, sessions, hosts, caller_of=lambda session: me if session.person else job, is_own=_is_own)
     logging.keep_mistakes(lambda line: stdio.note(f"outlive ui: {line}\n"))
-    server = runner.server(page.app, lifespan=False)
+    server = connections.server(page.app, lifespan=False)
     calls.is_stopping = lambda: server.should_exit
     gc.freeze()
     tell(address + sessions.new_link(kind))
@@ -81,7 +80,7 @@ def serve(
 
 
 async def _until_stopped(
-    server: Server,
+    server: connections.Server,
     listeners: list[socket.socket],
     api: Api,
     door: Door,
