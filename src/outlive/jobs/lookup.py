@@ -25,6 +25,7 @@ from outlive.jobs.told import ownership
 from outlive.store import atomic_file
 from outlive.store.job_dir import META, STATE, JobDir
 from outlive.store.root import Store, not_found
+from outlive.system import process
 from outlive.system.fds import Closing
 
 _LOOKING = frozenset({"status", "poll", "log", "tail", "wait", "events", "screen"})
@@ -121,6 +122,37 @@ def live_ids(caller: Principal) -> Iterator[str]:
 def left_ids(caller: Principal) -> Iterator[str]:
     """Yield the ids of the jobs that ended and may have left processes, and exist for this caller."""
     return _inside(caller, caller.store.left_ids())
+
+
+def live_states(store: Store) -> Iterator[State]:
+    """Yield the states of the jobs that may still run, with those behind a wall: only for what is
+    true of this process, never to be shown."""
+    for job_id in store.live_ids():
+        try:
+            with JobDir.open(store, job_id) as job:
+                state = job.read_state()
+        except (OSError, OutliveError):  # removed meanwhile, or damaged
+            continue
+        if state is not None and not state.finished:
+            yield state
+
+
+def starts_since_boot(store: Store) -> Iterator[int]:
+    """Yield when the jobs of this root started, in clock ticks after boot, the oldest first, with those behind a wall: only
+    for what is true of this process, never to be shown. A job that killed its supervisor before that had written down
+    which process it is, started after the supervisor had said that it would."""
+    for job_id in reversed(store.ids()):
+        try:
+            with JobDir.open(store, job_id) as job:
+                state = job.read_state()
+        except (OSError, OutliveError):  # removed meanwhile, or damaged
+            continue
+        if state is None or state.boot_id != process.boot_id():
+            continue
+        if state.identity is not None and state.identity.start_time is not None:
+            yield state.identity.start_time
+        elif state.started_ns is not None:  # at the earliest: this clock stands still while the machine sleeps
+            yield state.started_ns * os.sysconf("SC_CLK_TCK") // 1_000_000_000
 
 
 def definition(store: Store, job_id: str) -> Definition | None:

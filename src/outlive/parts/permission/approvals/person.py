@@ -10,14 +10,13 @@ sandbox keeps it from answering.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 
 from outlive.core.ids import is_id
-from outlive.core.records import Definition, State
+from outlive.core.records import Definition
 from outlive.errors import OutliveError
+from outlive.jobs import lookup
 from outlive.parts.permission.approvals import asked
 from outlive.parts.permission.approvals.asked import Namespaces
-from outlive.store.job_dir import JobDir
 from outlive.store.root import Store
 from outlive.system import cgroup, process, tree
 
@@ -127,7 +126,7 @@ def _is_left_behind(store: Store, pid: int) -> bool:
     starts = [start for start in map(process.start_time, taken) if start is not None]
     if not taken:
         return False
-    return not starts or any(start <= max(starts) for start in _starts_since_boot(store))
+    return not starts or any(start <= max(starts) for start in lookup.starts_since_boot(store))
 
 
 def _is_taken_over(pid: int) -> bool:
@@ -183,36 +182,6 @@ def _of_live_jobs(store: Store) -> list[Namespaces]:
             pid=state.identity.pid_ns,
             cgroup="" if state.group is None else state.group.ns,
         )
-        for state in _live_states(store)
+        for state in lookup.live_states(store)
         if state.identity
     ]
-
-
-def _live_states(store: Store) -> Iterator[State]:
-    """Yield the states of the jobs that may still run, with those behind a wall."""
-    for job_id in store.live_ids():
-        try:
-            with JobDir.open(store, job_id) as job:
-                state = job.read_state()
-        except (OSError, OutliveError):  # removed meanwhile, or damaged
-            continue
-        if state is not None and not state.finished:
-            yield state
-
-
-def _starts_since_boot(store: Store) -> Iterator[int]:
-    """Yield when the jobs of this root started, in clock ticks after boot, the oldest first, with those behind a wall: only
-    for what is true of this process, never to be shown. A job that killed its supervisor before that had written down
-    which process it is, started after the supervisor had said that it would."""
-    for job_id in reversed(store.ids()):
-        try:
-            with JobDir.open(store, job_id) as job:
-                state = job.read_state()
-        except (OSError, OutliveError):  # removed meanwhile, or damaged
-            continue
-        if state is None or state.boot_id != process.boot_id():
-            continue
-        if state.identity is not None and state.identity.start_time is not None:
-            yield state.identity.start_time
-        elif state.started_ns is not None:  # at the earliest: this clock stands still while the machine sleeps
-            yield state.started_ns * os.sysconf("SC_CLK_TCK") // 1_000_000_000
