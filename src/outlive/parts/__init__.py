@@ -115,7 +115,7 @@ def how_to_answer(inspection: Inspection, *, hidden: bool) -> str | None:
     return next(filter(None, (part.how_to_answer(inspection, hidden=hidden) for part in every())), None)
 
 
-def ports(definition: Definition, state: State | None = None) -> dict[str, int | None]:
+def ports_of(definition: Definition, state: State | None = None) -> dict[str, int | None]:
     """Return the ports that parts gave a job, by their names; None as long as it has not started."""
     return {name: port for part in every() for name, port in part.ports(definition, state).items()}
 
