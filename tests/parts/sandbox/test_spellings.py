@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from outlive.core.records import Sandbox
-from outlive.parts.sandbox.confinement import mounts
 from outlive.parts.sandbox.confinement.access import is_writable
 from outlive.parts.sandbox.confinement.mounts import require_one_spelling
 from outlive.parts.sandbox.confinement.search import Unguarded
+from outlive.system import paths
 
-real = mounts.entry
+real = paths.entry
 
 
 def ignoring(folder: Path) -> object:
@@ -38,7 +38,7 @@ def test_what_is_kept_where_case_is_ignored_is_refused(
     kept = tmp_path / below
     kept.mkdir(parents=True)
     require_one_spelling([str(kept)], [str(tmp_path)])
-    monkeypatch.setattr(mounts, "entry", ignoring(tmp_path))
+    monkeypatch.setattr("outlive.parts.sandbox.confinement.mounts.entry", ignoring(tmp_path))
     with pytest.raises(Unguarded, match="ignores case in names"):
         require_one_spelling([str(kept)], [str(tmp_path)])
     require_one_spelling([str(kept)], [str(tmp_path / "elsewhere")])
