@@ -17,13 +17,13 @@ import pytest
 from outlive.answers import advice
 from outlive.answers.advice import Advised
 from outlive.core.records import Definition, Sandbox, State
-from outlive.parts.failures import failure, silence
+from outlive.parts.failures import failure, foreground, pipe_ends, silence
 from outlive.parts.failures.causes import own_words
+from outlive.parts.failures.foreground import Socket
 from outlive.parts.failures.silence import Keeper, Silence
 from outlive.parts.sandbox import diagnosis
 from outlive.parts.sandbox.confinement import visible_paths
-from outlive.system import foreground, pipe_ends, tree
-from outlive.system.foreground import Socket
+from outlive.system import tree
 from support.wait import until
 
 ID = "01M8JHP5XC9G2EP02KWT64S3W2"

@@ -9,7 +9,7 @@ from outlive.errors import OutliveError
 from outlive.jobs import adoption, job_answer, lookup
 from outlive.jobs.context import Context
 from outlive.jobs.diagnosis import other_machine
-from outlive.store.inspection.inspect import Inspection
+from outlive.store.inspection.inspection import Inspection
 from outlive.store.output.merged import Output
 
 _MAY_HAVE_RUN = ("lost", "reboot")
