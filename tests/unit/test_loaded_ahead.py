@@ -38,7 +38,9 @@ HOOKS = {name for name, hook in vars(Part).items() if callable(hook)}
 IN_A_SERVER = {"tools", "reads_object", "longest_call_ms"}
 # Loaded before the wait: a look at a condition, or the program, comes first
 EARLY = (
+    "outlive.jobs.awaited",
     "outlive.jobs.conditions.http_get",
+    "outlive.parts.groups.members",
     "outlive.parts.ports.checks",
     "outlive.parts.ports.settings",
     "outlive.parts.reports.checks",
