@@ -64,7 +64,9 @@ def test_a_call_that_waits_long_does_not_fail_for_a_library_that_is_missing(libr
 @pytest.mark.parametrize("module", ["outlive.cli.summary", parts.EMULATOR])
 def test_a_call_that_waits_long_does_not_fail_for_a_file_that_an_update_takes_away_meanwhile(module: str) -> None:
     """The importer has found it when it reads it."""
-    taken = f"path.partition('.')[0].endswith(({module.replace('.', '/')!r}, '/__pycache__/{module.rpartition('.')[2]}'))"
+    taken = (
+        f"path.partition('.')[0].endswith(({module.replace('.', '/')!r}, '/__pycache__/{module.rpartition('.')[2]}'))"
+    )
     loaded = _loaded(
         "from importlib.machinery import SourceFileLoader as Loader; read = Loader.get_data; "
         f"Loader.get_data = lambda self, path: read(self, '/gone' if {taken} else path); "
