@@ -63,6 +63,20 @@ def test_a_call_that_waits_long_does_not_fail_for_a_library_that_is_missing(libr
     assert "outlive.supervisor.guardian" in loaded
 
 
+@pytest.mark.parametrize("module", ["outlive.cli.summary", parts.EMULATOR])
+def test_a_call_that_waits_long_does_not_fail_for_a_file_that_an_update_takes_away_meanwhile(module: str) -> None:
+    """The importer has found it when it reads it."""
+    taken = (
+        f"path.partition('.')[0].endswith(({module.replace('.', '/')!r}, '/__pycache__/{module.rpartition('.')[2]}'))"
+    )
+    loaded = _loaded(
+        "from importlib.machinery import SourceFileLoader as Loader; read = Loader.get_data; "
+        f"Loader.get_data = lambda self, path: read(self, '/gone' if {taken} else path); "
+        "from outlive.cli import long_call; long_call.load()"
+    )
+    assert module not in loaded and "outlive.supervisor.guardian" in loaded
+
+
 def _loaded(code: str) -> set[str]:
     """The modules of ours that this code loads, in an interpreter of its own."""
     words = [sys.executable, "-c", f"import json, sys; {code}; print(json.dumps({OURS}))"]
