@@ -7,10 +7,12 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from importlib import import_module
 from types import ModuleType
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from outlive.core.place import resolve_name
-from outlive.part import Context, Definition, Hold, Inspection, JobDir, Part, Selected, State
+
+if TYPE_CHECKING:  # a supervisor asks this list for names alone
+    from outlive.part import Context, Definition, Hold, Inspection, JobDir, Part, Selected, State
 
 NAMES = (
     "completion",

@@ -17,7 +17,7 @@ from outlive.jobs import adoption, ending, job_answer, lookup, processes, severa
 from outlive.jobs.context import Context
 from outlive.jobs.told import known_to_session
 from outlive.render import ends
-from outlive.store.inspection.inspect import Inspection
+from outlive.store.inspection.inspection import Inspection
 from outlive.store.job_dir import JobDir
 from outlive.store.output.merged import Output
 from outlive.system import signals, tree

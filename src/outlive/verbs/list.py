@@ -24,7 +24,7 @@ from outlive.jobs.interaction import shown_output
 from outlive.jobs.pipelines import stages
 from outlive.jobs.told import ownership
 from outlive.part import Selected
-from outlive.store.inspection.inspect import Inspection
+from outlive.store.inspection.inspection import Inspection
 from outlive.store.job_dir import JobDir
 from outlive.store.output.merged import Output
 from outlive.system.waiting import checkpoint

@@ -28,6 +28,8 @@ def remove(
         return lookup.open_exactly(ctx, text, "remove", "a deletion cannot be taken back")
 
     with several.opened(ctx, job, tags, of_parts, exactly, lookup.job_ids(ctx.caller)) as jobs:
+        for one in jobs:
+            acts.about_to(ctx, "remove", one.job_id)
         if len(jobs) == 1:
             return _remove(ctx, jobs[0], grace_ms)
         layers = several.in_order(jobs)
@@ -43,7 +45,6 @@ def remove(
 
 
 def _remove(ctx: Context, job_dir: JobDir, grace_ms: int) -> Deleted:
-    acts.about_to(ctx, "remove", job_dir.job_id)
     inspection = adoption.inspect_before_kill(ctx, job_dir)
     if inspection.supervised:
         wait_s = (grace_ms + limits.KILL_WAIT_EXTRA_MS) / 1000

@@ -24,7 +24,7 @@ from outlive.jobs.interaction import screen
 from outlive.render import window
 from outlive.render.sources import Decoding, Text, lines_of
 from outlive.render.times import Clock, local
-from outlive.store.inspection.inspect import Inspection
+from outlive.store.inspection.inspection import Inspection
 from outlive.store.job_dir import JobDir
 from outlive.store.output.line_index import Lines
 from outlive.store.output.merged import Output

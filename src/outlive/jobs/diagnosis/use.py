@@ -8,7 +8,7 @@ from typing import Any
 
 from outlive.core.record import Record
 from outlive.jobs import processes
-from outlive.store.inspection.inspect import Inspection
+from outlive.store.inspection.inspection import Inspection
 from outlive.store.job_dir import JobDir
 from outlive.store.output.merged import Output
 from outlive.system import process_use, tree

@@ -59,7 +59,7 @@ def _said(answer: Members, process: bool) -> tuple[str, list[str]]:
         return of_part(answer)
     if verbs.record_of(type_) is Written:
         return _write(answer, process)
-    return _by_declaration(answer, process)
+    return _by_declaration(answer)
 
 
 def _facts(members: Members | None) -> list[str]:
@@ -408,12 +408,12 @@ def _help(answer: Members, _process: bool) -> tuple[str, list[str]]:
     return "", [f"{action}: {does}" for action, does in object_of(answer, "actions").items()] or ["No actions."]
 
 
-def _by_declaration(answer: Members, process: bool) -> tuple[str, list[str]]:
+def _by_declaration(answer: Members) -> tuple[str, list[str]]:
     lines = declared.lines(answer)
-    return ("", [*lines, *sentences.hint(answer)]) if lines else _plain(answer, process)
+    return ("", [*lines, *sentences.hint(answer)]) if lines else plain(answer)
 
 
-def _plain(answer: Members, _process: bool) -> tuple[str, list[str]]:
+def plain(answer: Members) -> tuple[str, list[str]]:
     rest = {
         key: value
         for key, value in answer.items()
@@ -442,7 +442,6 @@ _BY_TYPE: dict[str, Callable[[Members, bool], tuple[str, list[str]]]] = {
     "notify_set": _notify_set,
     "gc": _gc,
     "help": _help,
-    "hosts": _plain,
 }
 
 
