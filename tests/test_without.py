@@ -406,3 +406,20 @@ def test_a_job_of_a_group_stays_readable_and_starts_without_the_part(cli: Cli, p
     assert "needs" in cli.error("log", code="invalid_argument", env=env)["message"]
     assert cli.ok("start", "--wait", created, env=env)["state"] == "exited"
     assert len(cli.ok("list", "--group", "stack")["jobs"]) == 2
+
+
+def test_a_job_that_waits_for_others_stays_readable_and_is_not_started_without_the_part(cli: Cli, place: Path) -> None:
+    other = cli.ok("run", "--wait", "true")["job_id"]
+    created = cli.ok("create", "--after", other, "touch ran")["job_id"]
+    installed = Installed(place)
+    shutil.rmtree(installed.package / "parts" / "after")
+    env: dict[str, str | None] = {**installed.env}
+    found = cli.ok("status", created, env=env)
+    assert (found["state"], "waiting_for" in found) == ("created", False)
+    assert "made with the part after of outlive, which is not installed here" in found["hint"]
+    error = cli.error("start", created, code="not_supported", env=env)
+    assert "made with the part after of outlive, which is not installed here; nothing was run" in error["message"]
+    error = cli.error("run", "--after", other, "true", code="invalid_argument", env=env)
+    assert error["message"] == "unknown option of run: --after"
+    assert not Path("ran").exists()
+    assert cli.ok("start", "--wait", created)["state"] == "exited", "with the part it starts as it was made"
