@@ -75,10 +75,11 @@ class LogCall(NamedTuple):
 
 class Selected(NamedTuple):
     """The jobs that a list is to show alone, as far as the caller may see them, and what is said of them, or of there being
-    none."""
+    none. `in_order`: the list has them in this order."""
 
     job_ids: Collection[str]
     hint: str
+    in_order: bool = False
 
 
 class Said(NamedTuple):
@@ -123,10 +124,10 @@ class Part:
     # --- read in a caller, when the configuration is read, or a job of a host is started, read or ended ---
 
     # Section of the configuration with a table for each name → "module:function" that takes (name, table, its place in the
-    # file) and returns the settings. Errors: config_error
+    # file) and returns the settings. The list of parts names the section too. Errors: config_error
     sections: Mapping[str, str] = {}
     # Section of the configuration → "module:KEYS" of what may be set in it: key → Setting (config/__init__.py). The list of
-    # parts names the section too
+    # parts names the section too, unless it is one of the heart's, to which these keys are added
     settings: Mapping[str, str] = {}
     # "section.key" of an array of tables → "module:function" that takes (entry, this name, its number from 1 on) and returns
     # what is kept of it. Errors: config_error, invalid_argument

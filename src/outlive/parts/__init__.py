@@ -33,16 +33,27 @@ NAMES = (
     "encodings",
     "masks",
     "ports",
+    "queues",
 )  # the order in which they are asked
 # Member of `meta.json` → the part that keeps it there
-KEEPERS = {"report": "reports", "resources": "limits", "approval": "permission", "sandbox": "sandbox", "ports": "ports"}
+KEEPERS = {
+    "report": "reports",
+    "resources": "limits",
+    "approval": "permission",
+    "sandbox": "sandbox",
+    "ports": "ports",
+    "queue": "queues",
+}
 # Members of `meta.json` of a job that starts when the part lets it (jobs/starting/gate.py): it is not started without the part
 HELD = ("approval",)
 # Section of the configuration → the part that has its keys (`settings`)
 SECTIONS = {"sandbox": "sandbox", "audit": "audit", "policy": "permission", "mcp": "masks", "ports": "ports"}
-# Parts with code for supervisors: limits and ports do something for a job that has such a member (supervisor/added.py), which
-# is not started without; audit notes what a supervisor did (supervisor/events/noting.py)
-IN_SUPERVISOR = ("limits", "ports", "audit")
+# Section of the configuration with a table for each name → the part that reads them (`sections`)
+TABLES = {"hosts": "hosts", "queue": "queues"}
+# Parts with code for supervisors: limits, ports and queues do something for a job that has such a member (supervisor/added.py),
+# which is not started without; audit notes what a supervisor did (supervisor/events/noting.py). A job waits for a slot of its
+# queue last: it holds the slot from then on
+IN_SUPERVISOR = ("limits", "ports", "audit", "queues")
 # The part that starts the command of a job with such a member in a sandbox: its module `in_supervisor` has CONFINEMENT
 # (supervisor/confined/) and LOOK (store/inspection/workspace.py). It is not started without
 CONFINES = "sandbox"

@@ -34,7 +34,9 @@ class Waiting(NamedTuple):
     loop: EventLoop
     request: Request
     state: Callable[[], State]  # as it is now
-    note: Callable[[str, object], None]  # keep this in the state, as the member of this name of the part: readers see it
+    note: Callable[
+        [str, object], None
+    ]  # keep this in the state, as the member of this name of the part: readers see it
     go: Callable[[], None]  # it may start
     fail: Callable[[str, str], None]  # it never runs: the reason, and a sentence
 
