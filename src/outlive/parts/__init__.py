@@ -32,8 +32,9 @@ NAMES = (
     "reports",
     "encodings",
     "masks",
-    "ports",
     "queues",
+    "ports",
+    "after",
 )  # the order in which they are asked
 # Member of `meta.json` → the part that keeps it there
 KEEPERS = {
@@ -41,8 +42,9 @@ KEEPERS = {
     "resources": "limits",
     "approval": "permission",
     "sandbox": "sandbox",
-    "ports": "ports",
     "queue": "queues",
+    "ports": "ports",
+    "after": "after",
 }
 # Members of `meta.json` of a job that starts when the part lets it (jobs/starting/gate.py): it is not started without the part
 HELD = ("approval",)
@@ -118,7 +120,7 @@ def how_to_answer(inspection: Inspection, *, hidden: bool) -> str | None:
     return next(filter(None, (part.how_to_answer(inspection, hidden=hidden) for part in every())), None)
 
 
-def ports(definition: Definition, state: State | None = None) -> dict[str, int | None]:
+def ports_of(definition: Definition, state: State | None = None) -> dict[str, int | None]:
     """Return the ports that parts gave a job, by their names; None as long as it has not started."""
     return {name: port for part in every() for name, port in part.ports(definition, state).items()}
 
