@@ -52,10 +52,10 @@ HELD = ("approval",)
 SECTIONS = {"sandbox": "sandbox", "audit": "audit", "policy": "permission", "mcp": "masks", "ports": "ports"}
 # Section of the configuration with a table for each name → the part that reads them (`sections`)
 TABLES = {"hosts": "hosts", "queue": "queues"}
-# Parts with code for supervisors: limits, ports and queues do something for a job that has such a member (supervisor/added.py),
-# which is not started without; audit notes what a supervisor did (supervisor/events/noting.py). A job waits for a slot of its
-# queue last: it holds the slot from then on
-IN_SUPERVISOR = ("limits", "ports", "audit", "queues")
+# Parts with code for supervisors: after, limits, ports and queues do something for a job that has such a member
+# (supervisor/added.py), which is not started without; audit notes what a supervisor did (supervisor/events/noting.py). A job
+# waits for a slot of its queue last: it holds the slot from then on
+IN_SUPERVISOR = ("after", "limits", "ports", "audit", "queues")
 # The part that starts the command of a job with such a member in a sandbox: its module `in_supervisor` has CONFINEMENT
 # (supervisor/confined/) and LOOK (store/inspection/workspace.py). It is not started without
 CONFINES = "sandbox"

@@ -114,10 +114,11 @@ class Table:
         return next((Slot(slot, job_id) for slot in range(slots) if self._take(slot, job_id)), None)
 
     def _take(self, slot: int, job_id: str) -> bool:
-        if not locks.take(self.fd, slot):
+        # Before the lock is tried: it is for a process that takes over for the job that has the slot
+        had = self.line(slot)
+        if (had.job_id not in ("", job_id) and _lives(had.job_id)) or not locks.take(self.fd, slot):
             return False
-        had = self.line(slot).job_id  # read under the lock: another job may have come and gone
-        if had not in ("", job_id) and _lives(had):
+        if self.line(slot) != had:  # another job has come meanwhile, and may have gone
             locks.free(self.fd, slot)
             return False
         os.pwrite(self.fd, Line(job_id, int(time.time())).to_bytes(), slot * _LINE_BYTES)
