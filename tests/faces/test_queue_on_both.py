@@ -13,7 +13,18 @@ from support.face import Face
 from support.mcp_client import McpSession
 from support.wait import until
 
-QUEUES = "[queue.heavy]\nslots = 1\n[queue.wide]\nslots = 2\n"
+QUEUES = """
+[queue.heavy]
+slots = 1
+[queue.wide]
+slots = 2
+[queue.big]
+slots = 4
+memory_free = "9000000G"
+[queue.calm]
+slots = 4
+load = 0.000001
+"""
 
 
 @pytest.fixture(autouse=True)
@@ -96,8 +107,7 @@ def test_a_call_that_waits_for_the_end_is_answered_then(face: Face, work: Path) 
     assert call.result()["output"] == "it ran\n"
 
 
-def test_what_a_job_lacks_is_said(face: Face, place: Path) -> None:
-    configured(place, '[queue.big]\nslots = 4\nmemory_free = "9000000G"\n[queue.calm]\nslots = 4\nload = 0.000001\n')
+def test_what_a_job_lacks_is_said(face: Face) -> None:
     big, calm = started(face, "touch ran", "big")[0], started(face, "touch ran", "calm")[0]
     found = face.ok("status", big)
     assert found["queued"]["reason"] == "memory"

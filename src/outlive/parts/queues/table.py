@@ -114,9 +114,11 @@ class Table:
         return next((Slot(slot, job_id) for slot in range(slots) if self._take(slot, job_id)), None)
 
     def _take(self, slot: int, job_id: str) -> bool:
-        # Before the lock is tried: it is for a process that takes over for the job that has the slot
         had = self.line(slot)
-        if (had.job_id not in ("", job_id) and _lives(had.job_id)) or not locks.take(self.fd, slot):
+        # The lock is not tried meanwhile: a process that takes over for the job that has the slot would find it held
+        if locks.is_held(self.fd, slot) or (had.job_id not in ("", job_id) and _lives(had.job_id)):
+            return False
+        if not locks.take(self.fd, slot):
             return False
         if self.line(slot) != had:  # another job has come meanwhile, and may have gone
             locks.free(self.fd, slot)
