@@ -206,6 +206,11 @@ class Part:
         not started (`state` None: there is none yet)."""
         return {}
 
+    def why_not_started(self, answer: Mapping[str, object]) -> str | None:
+        """Return for what the job of an answer waits, which has not started: "it waits for 2 jobs"; None if not for anything of
+        this part."""
+        return None
+
     def described(self, look: Look) -> Said | None:
         """Return what it says of a job; None: nothing. It is asked for each answer about one job."""
         return None

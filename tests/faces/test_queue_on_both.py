@@ -53,7 +53,7 @@ def test_only_so_many_run_and_the_others_wait_in_line(face: Face, work: Path) ->
     assert [one["queued"] for one in shown] == [{**places, "position": position} for position in (3, 4, 1, 2)]
     assert shown[0]["hint"] == "It waits for a slot of the queue heavy: 3rd in line, 1 job runs."
     assert shown[2]["hint"] == "It waits for a slot of the queue heavy: next in line, 1 job runs."
-    assert [one["kind"] for one in face.ok("status", jobs[0], detail="full")["advice"]] == ["waiting"]
+    assert [one["kind"] for one in face.ok("status", jobs[0], detail="full")["advice"]] == ["waits_for"]
     listed = face.ok("list", queue="heavy")
     assert [one["job_id"] for one in listed["jobs"]] == [first, jobs[2], jobs[3], jobs[0], jobs[1]]
     assert [one.get("queued", {}).get("position") for one in listed["jobs"]] == [None, 1, 2, 3, 4]

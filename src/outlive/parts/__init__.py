@@ -94,6 +94,11 @@ def lines_for_model(answer: Mapping[str, object], *, process: bool) -> list[str]
     return [line for part in every() for line in part.lines_for_model(answer, process=process)]
 
 
+def why_not_started(answer: Mapping[str, object]) -> str | None:
+    """Return for what the job of an answer waits, which has not started; None if it waits for a start by `start`."""
+    return next(filter(None, (part.why_not_started(answer) for part in every())), None)
+
+
 def for_person(type_: str) -> Callable[..., str] | None:
     """Return what makes the text for a person of answers of this type; None if no part has it."""
     place = next((part.for_person[type_] for part in every() if type_ in part.for_person), None)

@@ -6,12 +6,17 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from outlive import config
 from outlive.errors import OutliveError
 from outlive.mcp.tools import listing
 from outlive.parts.queues import settings
 from support.cli import Cli, configured
+from support.commands import GATE
 from support.jobs import rewrite
+from support.mcp_client import McpSession
+from support.tiers import ONE_ERA
 
 TWO = "[queue.heavy]\nslots = 2\n[queue.gpu]\nslots = 1\n"
 
@@ -124,6 +129,29 @@ def test_neither_argument_is_listed_to_models(place: Path) -> None:
         tools = listing.tools(("exec", "process"), config.load({}, str(configured(place, text))))
         listed = json.loads(json.dumps(tools[0]))["inputSchema"]["properties"]
         assert not {"queue", "priority"} & listed.keys()
+
+
+@pytest.fixture
+def two_queues(place: Path) -> None:
+    configured(place, TWO)
+
+
+@ONE_ERA
+def test_a_model_and_a_person_read_how_a_job_waits(
+    two_queues: None, mcp_session: McpSession, cli: Cli, work: Path
+) -> None:
+    session = mcp_session
+    session.ok("exec", command=GATE, queue="gpu", background=True)
+    job = session.ok("exec", command="echo it ran", queue="gpu", background=True)["job_id"]
+    said = session.call("process", action="status", job_id=job).text
+    first, second = said.splitlines()[:2]
+    assert first == f"Job {job} is created: it waits in a queue."
+    assert second == "It waits for a slot of the queue gpu: next in line, 1 job runs."
+    assert "queued: (name gpu, position 1)" in session.call("process", action="list", queue="gpu").text
+    assert "it waits in a queue" in cli.text("status", "--human", job).stdout
+    assert "(name gpu, position 1)" in cli.text("list", "--human", "--all").stdout
+    (work / "go").touch()
+    assert "it ran" in session.call("process", action="wait", job_id=job).text
 
 
 def test_a_list_of_a_queue_that_there_is_not_is_refused(cli: Cli, place: Path) -> None:

@@ -43,6 +43,9 @@ class Queues(Part):
 
         return of_job.facts(definition)
 
+    def why_not_started(self, answer: Mapping[str, object]) -> str | None:
+        return "it waits in a queue" if answer.get(QUEUED) else None
+
     def described(self, look: Look) -> Said | None:
         if look.inspection.definition.kept.get(QUEUE) is None:
             return None

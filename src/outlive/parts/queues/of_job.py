@@ -63,7 +63,7 @@ def said(inspection: Inspection) -> Said | None:
         "running": wait.running,
         "reason": wait.lacking,
     }
-    return Said(InLine(queued=queued), advice.told(advice.WAITING, _sentence(wait)))
+    return Said(InLine(queued=queued), advice.told(advice.WAITS, _sentence(wait)))
 
 
 def entry(inspection: Inspection) -> InList | None:
