@@ -178,6 +178,34 @@ def test_a_job_with_ports_stays_readable_and_is_not_started_without_the_part(cli
     assert cli.ok("start", "--wait", created)["state"] == "exited", "with the part it starts as it was made"
 
 
+def test_a_job_in_a_queue_stays_readable_and_is_not_started_without_the_part(cli: Cli, place: Path) -> None:
+    config = place / "config.toml"
+    config.write_text("[queue.heavy]\nslots = 1\n", encoding="utf-8")
+    here = {"OUTLIVE_CONFIG": str(config)}
+    queue = ("--queue", "heavy")
+    first = cli.ok("run", "--snapshot-after", "0", *queue, "sleep 60", env={**here})["job_id"]
+    job = cli.ok("run", "--snapshot-after", "0", *queue, "touch ran", env={**here})["job_id"]
+    created = cli.ok("create", *queue, "touch made", env={**here})["job_id"]
+    installed = Installed(place)
+    shutil.rmtree(installed.package / "parts" / "queues")
+    env: dict[str, str | None] = {**installed.env}
+    for verb in ("status", "poll"):
+        found = cli.ok(verb, job, env=env)
+        assert (found["state"], "queued" in found) == ("created", False)
+        assert "made with the part queues of outlive, which is not installed here" in found["hint"]
+    error = cli.error("run", *queue, "true", code="invalid_argument", env=env)
+    assert error["message"] == "unknown option of run: --queue"
+    error = cli.error("list", *queue, code="invalid_argument", env=env)
+    assert error["message"] == "unknown option of list: --queue"
+    error = cli.error("start", created, code="not_supported", env=env)
+    assert "made with the part queues of outlive, which is not installed here; nothing was run" in error["message"]
+    error = cli.error("list", code="config_error", env={**env, **here})
+    assert "[queue]: the part of outlive that this section is for is not installed" in error["message"]
+    assert cli.ok("kill", first, env=env)["state"] == "killed"
+    assert cli.ok("wait", job)["state"] == "exited", "its supervisor has the part"
+    assert cli.ok("start", "--wait", created)["state"] == "exited", "with the part it starts as it was made"
+
+
 @pytest.mark.usefixtures("system_path")
 def test_a_job_that_waits_for_approval_stays_so_without_the_part(cli: Cli, place: Path) -> None:
     config = place / "config.toml"
