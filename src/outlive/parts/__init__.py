@@ -48,9 +48,9 @@ KEEPERS = {
 HELD = ("approval",)
 # Section of the configuration → the part that has its keys (`settings`)
 SECTIONS = {"sandbox": "sandbox", "audit": "audit", "policy": "permission", "mcp": "masks", "ports": "ports"}
-# Parts with code for supervisors: limits and ports do something for a job that has such a member (supervisor/added.py), which
+# Parts with code for supervisors: after, limits and ports do something for a job that has such a member (supervisor/added.py), which
 # is not started without; audit notes what a supervisor did (supervisor/events/noting.py)
-IN_SUPERVISOR = ("limits", "ports", "audit")
+IN_SUPERVISOR = ("after", "limits", "ports", "audit")
 # The part that starts the command of a job with such a member in a sandbox: its module `in_supervisor` has CONFINEMENT
 # (supervisor/confined/) and LOOK (store/inspection/workspace.py). It is not started without
 CONFINES = "sandbox"

@@ -4,7 +4,7 @@ from typing import Any
 
 from outlive.core.ids import is_id
 from outlive.core.record import Record
-from outlive.core.records import Definition
+from outlive.core.records import Definition, State
 from outlive.parts.after import AFTER
 
 
@@ -33,6 +33,14 @@ def of_job(definition: Definition) -> list[Edge]:
     ):
         raise _spoilt()
     return edges
+
+
+def left(state: State, count: int) -> list[int]:
+    """Return the numbers of the edges, of `count`, that did not hold when they were looked at last: all of them before that.
+    What another program has spoilt has no effect."""
+    kept = state.kept.get(AFTER)
+    numbers = kept if type(kept) is list else range(count)
+    return [number for number in numbers if type(number) is int and 0 <= number < count]
 
 
 def _spoilt() -> ValueError:

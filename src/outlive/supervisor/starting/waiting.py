@@ -8,9 +8,11 @@ takes over waits anew. If supervisor and guardian are both killed, the next read
 from __future__ import annotations
 
 import socket
+from typing import Any
 
 from outlive.core.records import WAITING, Ending, State
 from outlive.store import fault_report
+from outlive.store.atomic_file import Damaged
 from outlive.store.inspection import adoptions
 from outlive.store.job_dir import JobDir
 from outlive.supervisor.added import Added, AllAdded, Waiting
@@ -31,8 +33,17 @@ def begun(job: JobDir, request: Request, state: State, added: AllAdded) -> WaitF
     be started."""
     if not added:
         return None
-    wait = WaitForStart(job, request, state, added)
+    wait = WaitForStart(job, request, State.replace(state, kept=_noted(job)), added)
     return wait if wait.begin() else None
+
+
+def _noted(job: JobDir) -> dict[str, Any]:
+    """Return what parts noted in a process that waited and was killed."""
+    try:
+        before = job.read_state()
+    except (OSError, Damaged):
+        return {}
+    return {} if before is None or not before.waits else before.kept
 
 
 class WaitForStart:
