@@ -22,6 +22,7 @@ from outlive.supervisor import added
 from support.cli import Cli
 from support.installed import Installed
 from support.mcp_client import McpRefusal, RawMcp
+from support.pages import CHECKOUT
 
 
 @pytest.mark.parametrize("part", parts.every(), ids=lambda part: part.name)
@@ -389,3 +390,11 @@ def test_a_screen_is_shown_as_text_and_its_cursor_is_guessed_without_the_part(cl
     assert "faults" not in cli.ok("status", job["job_id"], env=env)
     for one in (drawn["job_id"], job["job_id"]):
         cli.ok("kill", one, env=env)
+
+
+def test_the_list_of_tests_that_need_a_part_names_tests() -> None:
+    """`.ci/heart.py` leaves them out."""
+    lines = (CHECKOUT / ".ci" / "heart.txt").read_text(encoding="utf-8").splitlines()
+    for name in (line for line in lines if line.startswith("tests/")):
+        file, _, test = name.partition("::")
+        assert f"def {test}" in (CHECKOUT / file).read_text(encoding="utf-8"), name
