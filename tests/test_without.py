@@ -46,6 +46,14 @@ def test_outlive_works_without_a_part(part: Part, cli: Cli, place: Path) -> None
         assert {one["job_id"] for one in raw.call("process", action="list")["jobs"]} >= {started["job_id"]}
 
 
+def test_the_list_of_tests_that_need_a_part_names_tests() -> None:
+    """`.ci/heart.py` leaves them out."""
+    lines = (CHECKOUT / ".ci" / "heart.txt").read_text(encoding="utf-8").splitlines()
+    for name in (line for line in lines if line.startswith("tests/")):
+        file, _, test = name.partition("::")
+        assert f"def {test}" in (CHECKOUT / file).read_text(encoding="utf-8"), name
+
+
 def test_a_job_on_a_host_stays_readable_without_the_part(cli: Cli, place: Path, root: Path) -> None:
     installed = Installed(place)
     shutil.rmtree(installed.package / "parts" / "hosts")
@@ -392,9 +400,18 @@ def test_a_screen_is_shown_as_text_and_its_cursor_is_guessed_without_the_part(cl
         cli.ok("kill", one, env=env)
 
 
-def test_the_list_of_tests_that_need_a_part_names_tests() -> None:
-    """`.ci/heart.py` leaves them out."""
-    lines = (CHECKOUT / ".ci" / "heart.txt").read_text(encoding="utf-8").splitlines()
-    for name in (line for line in lines if line.startswith("tests/")):
-        file, _, test = name.partition("::")
-        assert f"def {test}" in (CHECKOUT / file).read_text(encoding="utf-8"), name
+def test_a_job_of_a_group_stays_readable_and_starts_without_the_part(cli: Cli, place: Path) -> None:
+    job = cli.ok("run", "--wait", "--group", "stack", "true")
+    created = cli.ok("create", "--group", "stack", "touch ran")["job_id"]
+    installed = Installed(place)
+    shutil.rmtree(installed.package / "parts" / "groups")
+    env: dict[str, str | None] = {**installed.env}
+    found = cli.ok("status", job["job_id"], env=env)
+    assert (found["state"], "group" in found) == ("exited", False)
+    assert "made with the part groups of outlive, which is not installed here" in found["hint"]
+    for verb in ("run", "list", "kill", "log"):
+        error = cli.error(verb, "--group", "stack", "true", code="invalid_argument", env=env)
+        assert error["message"] == f"unknown option of {verb}: --group"
+    assert "needs" in cli.error("log", code="invalid_argument", env=env)["message"]
+    assert cli.ok("start", "--wait", created, env=env)["state"] == "exited"
+    assert len(cli.ok("list", "--group", "stack")["jobs"]) == 2

@@ -40,6 +40,8 @@ _STREAMS = {"both": None, "stdout": 0, "stderr": 1}
 
 def log(ctx: Context, _verb: Verb, _options: GlobalOptions, **args: Any) -> int:
     """Show the last lines of a job, then what it prints. Return the exit status."""
+    if args["job"] is None:
+        raise invalid("follow", "--follow goes with one job", usage=True)
     if args["context"] is not None:
         raise invalid("context", "--follow goes without --context: it shows the lines that match", usage=True)
     if args.get("compare") is not None:

@@ -164,10 +164,23 @@ def _event_line(event: Members) -> str:
 
 def _usage(answer: Members, process: bool) -> tuple[str, list[str]]:
     lines = [sentences.state_line(answer, process)]
-    used = {name: value for name, value in object_of(answer, "usage").items() if name != "source"}
-    lines.append(events.about({"type": "usage", **used}))
+    several = entries_of(answer, "jobs")
+    if several:
+        lines = [f"{counted(len(several), 'job')} together: {_figures(answer)}"]
+        return "", [*lines, *map(_used_by, several), *sentences.hint(answer)]
+    lines.append(_figures(answer))
     lines += [one.line for part in parts.every() for one in part.beside_usage(answer)]
     return "", [*lines, *sentences.hint(answer)]
+
+
+def _figures(answer: Members) -> str:
+    used = {name: value for name, value in object_of(answer, "usage").items() if name != "source"}
+    return events.about({"type": "usage", **used})
+
+
+def _used_by(job: Members) -> str:
+    said = f": {job['error']}" if job.get("error") else f": {_figures(job)}"
+    return visible(f"  {job['job_id']} ({job.get('name')}), {job.get('state')}{said}")
 
 
 def _status(answer: Members, process: bool) -> tuple[str, list[str]]:
@@ -195,7 +208,8 @@ def _status(answer: Members, process: bool) -> tuple[str, list[str]]:
 
 def _log(answer: Members, process: bool) -> tuple[str, list[str]]:
     first, last, total = (answer.get(key) for key in ("first_line", "last_line", "total_lines"))
-    told = [sentences.short_state(answer)]
+    several = [f"{visible(text_of(job, 'name'))} {sentences.short_state(job)}" for job in entries_of(answer, "jobs")]
+    told = [", ".join(several) or sentences.short_state(answer)]
     if first and last and total:
         # The numbers shown count from 1, as grep's do
         known = answer.get("hint") or answer.get("compared") or (first == 1 and last == total)
