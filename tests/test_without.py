@@ -22,6 +22,7 @@ from outlive.supervisor import added
 from support.cli import Cli
 from support.installed import Installed
 from support.mcp_client import McpRefusal, RawMcp
+from support.pages import CHECKOUT
 
 
 @pytest.mark.parametrize("part", parts.every(), ids=lambda part: part.name)
@@ -43,6 +44,14 @@ def test_outlive_works_without_a_part(part: Part, cli: Cli, place: Path) -> None
         assert started["output"] == "there\n"
         assert raw.call("process", action="status", job_id=started["job_id"])["state"] == "exited"
         assert {one["job_id"] for one in raw.call("process", action="list")["jobs"]} >= {started["job_id"]}
+
+
+def test_the_list_of_tests_that_need_a_part_names_tests() -> None:
+    """`.ci/heart.py` leaves them out."""
+    lines = (CHECKOUT / ".ci" / "heart.txt").read_text(encoding="utf-8").splitlines()
+    for name in (line for line in lines if line.startswith("tests/")):
+        file, _, test = name.partition("::")
+        assert f"def {test}" in (CHECKOUT / file).read_text(encoding="utf-8"), name
 
 
 def test_a_job_on_a_host_stays_readable_without_the_part(cli: Cli, place: Path, root: Path) -> None:
