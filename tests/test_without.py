@@ -153,12 +153,12 @@ def test_a_job_with_ports_stays_readable_and_is_not_started_without_the_part(cli
     assert job["ports"]["web"]["port"]
     created = cli.ok("create", *ports, "touch ran")["job_id"]
     installed = Installed(place)
-    shutil.rmtree(installed.package / "parts" / "order")
+    shutil.rmtree(installed.package / "parts" / "ports")
     env: dict[str, str | None] = {**installed.env}
     for verb in ("status", "poll"):
         found = cli.ok(verb, job["job_id"], env=env)
         assert (found["state"], "ports" in found) == ("running", False)
-        assert "made with the part order of outlive, which is not installed here" in found["hint"]
+        assert "made with the part ports of outlive, which is not installed here" in found["hint"]
     assert not any("ports" in one for one in cli.ok("list", env=env)["jobs"])
     error = cli.error("run", *ports, "true", code="invalid_argument", env=env)
     assert error["message"] == "unknown option of run: --port"
@@ -168,7 +168,7 @@ def test_a_job_with_ports_stays_readable_and_is_not_started_without_the_part(cli
     assert error["message"] == "a port is a number from 1 to 65535, not 'web'"
     for words in (("start", created), ("restart", job["job_id"])):
         error = cli.error(*words, code="not_supported", env=env)
-        assert "made with the part order of outlive, which is not installed here; nothing was run" in error["message"]
+        assert "made with the part ports of outlive, which is not installed here; nothing was run" in error["message"]
     assert not Path("ran").exists()
     config = place / "config.toml"
     config.write_text("[ports]\nfirst = 21000\n", encoding="utf-8")

@@ -39,8 +39,8 @@ IN_A_SERVER = {"tools", "reads_object", "longest_call_ms"}
 # Loaded before the wait: a look at a condition, or the program, comes first
 EARLY = (
     "outlive.jobs.conditions.http_get",
-    "outlive.parts.order.checks",
-    "outlive.parts.order.settings",
+    "outlive.parts.ports.checks",
+    "outlive.parts.ports.settings",
     "outlive.parts.reports.checks",
 )
 

@@ -31,7 +31,7 @@ def stopped(state: State) -> int | None:
 def descendants(inspection: Inspection, job: JobDir) -> list[tree.Member]:
     """Return the living processes of a supervised job besides the command itself."""
     supervisor = inspection.state.supervisor
-    if not inspection.supervised or not supervisor or inspection.elsewhere:
+    if not inspection.supervised or not supervisor or inspection.elsewhere or inspection.state.waits:
         return []
     if process.start_time(supervisor.pid) != supervisor.start_time:
         return []

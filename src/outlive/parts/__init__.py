@@ -32,17 +32,25 @@ NAMES = (
     "reports",
     "encodings",
     "masks",
-    "order",
+    "ports",
+    "after",
 )  # the order in which they are asked
 # Member of `meta.json` → the part that keeps it there
-KEEPERS = {"report": "reports", "resources": "limits", "approval": "permission", "sandbox": "sandbox", "ports": "order"}
+KEEPERS = {
+    "report": "reports",
+    "resources": "limits",
+    "approval": "permission",
+    "sandbox": "sandbox",
+    "ports": "ports",
+    "after": "after",
+}
 # Members of `meta.json` of a job that starts when the part lets it (jobs/starting/gate.py): it is not started without the part
 HELD = ("approval",)
 # Section of the configuration → the part that has its keys (`settings`)
-SECTIONS = {"sandbox": "sandbox", "audit": "audit", "policy": "permission", "mcp": "masks", "ports": "order"}
-# Parts with code for supervisors: limits and order do something for a job that has such a member (supervisor/added.py), which
+SECTIONS = {"sandbox": "sandbox", "audit": "audit", "policy": "permission", "mcp": "masks", "ports": "ports"}
+# Parts with code for supervisors: after, limits and ports do something for a job that has such a member (supervisor/added.py), which
 # is not started without; audit notes what a supervisor did (supervisor/events/noting.py)
-IN_SUPERVISOR = ("limits", "order", "audit")
+IN_SUPERVISOR = ("after", "limits", "ports", "audit")
 # The part that starts the command of a job with such a member in a sandbox: its module `in_supervisor` has CONFINEMENT
 # (supervisor/confined/) and LOOK (store/inspection/workspace.py). It is not started without
 CONFINES = "sandbox"
@@ -107,7 +115,7 @@ def how_to_answer(inspection: Inspection, *, hidden: bool) -> str | None:
     return next(filter(None, (part.how_to_answer(inspection, hidden=hidden) for part in every())), None)
 
 
-def ports(definition: Definition, state: State | None = None) -> dict[str, int | None]:
+def ports_of(definition: Definition, state: State | None = None) -> dict[str, int | None]:
     """Return the ports that parts gave a job, by their names; None as long as it has not started."""
     return {name: port for part in every() for name, port in part.ports(definition, state).items()}
 

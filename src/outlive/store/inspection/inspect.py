@@ -38,7 +38,7 @@ def inspect_job(job: JobDir) -> Inspection:
         held = _in_memory(job, definition, damage)
         if held is not None:
             return held
-    if state is not None and (state.finished or state.state == "created" or supervised):
+    if state is not None and (state.finished or supervised or (state.state == "created" and not state.waits)):
         return Inspection(definition, state, supervised=supervised, damage=damage)
     if supervised:  # being launched: no state was written yet
         return Inspection(definition, State(job_id=job.job_id, started_at=definition.created_at), supervised=True)

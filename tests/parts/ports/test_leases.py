@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from outlive.core.ids import new_id
-from outlive.parts.order import leases
-from outlive.parts.order.leases import Leases, Line
+from outlive.parts.ports import leases
+from outlive.parts.ports.leases import Leases, Line
 from outlive.system.tree import COOKIE
 
 FIRST, LAST = 21_000, 21_003

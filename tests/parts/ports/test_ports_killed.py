@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from outlive.core.ids import new_id
-from outlive.parts.order.leases import Leases
+from outlive.parts.ports.leases import Leases
 from outlive.system import fault_points, locks
 from support import pair, processes
 from support.cli import Cli, Jobs

@@ -9,6 +9,7 @@ import time
 
 from outlive.core.records import Definition, Identity, State, SupervisorId
 from outlive.core.units import timestamp
+from outlive.errors import OutliveError
 from outlive.store.job_dir import FIFOS, FULL, SCRIPT, STDIN_DATA, JobDir
 from outlive.supervisor.added import AllAdded, to_start
 from outlive.supervisor.confined import loaded
@@ -21,6 +22,7 @@ from outlive.supervisor.input.terminal import new_record
 from outlive.supervisor.job_fds import JobFds, open_readers
 from outlive.supervisor.output.masking import Masking
 from outlive.supervisor.request import Request
+from outlive.supervisor.starting import waiting
 from outlive.supervisor.supervisor import Supervisor
 from outlive.system import cgroup, fault_points, fds, machine, prctl, process, scripts, spawn, tree
 from outlive.system.job_group import JobGroup
@@ -52,36 +54,40 @@ def start(request: Request, stdin_fd: int | None, waiter: socket.socket | None, 
         supervisor=own_identity(),
         phase="spawning",
     )
-    added: AllAdded | None = None
+    added = AllAdded(definition, ())
+    wait: waiting.WaitForStart | None = None
     try:
         if request.masked:  # first of all: without these files output is shown as it is
             Masking(job, request.masked).close()
-        job_fds = JobFds.made(job, escrow, pty=definition.pty)
-        if definition.sandbox is not None:
-            job_fds.report, job_fds.inside = loaded.confinement().report_pair()
-            escrow.put({"report": job_fds.report.fileno()})
-        if definition.pty or definition.stdin == "open":
-            _open_first_data(job, job_fds)
+        job_fds = _made_fds(job, definition, escrow)
         stdin = _stdin(definition, job, stdin_fd, job_fds)
         fault_points.at("start_ends")
         added = to_start(definition)
-        state = added.begin(state)
-        hold(escrow, added)
-        _require_spare_files()
-        _reserve_the_last(job)
-        job.make_logs()  # the launcher has done it by now, unless it was killed
-        job.mark_spawning(State.replace(state, started_at=timestamp(), started_ns=time.monotonic_ns()))
-        fault_points.at("start_marked")
-        if not job.is_in_place():  # the launcher gave up waiting, and reported that nothing ran
-            added.discard()
+        wait = waiting.begun(job, request, state, added)
+        if wait is not None:
+            prctl.rename(f"{tree.SUPERVISOR} {request.job_id}")
+            reserve(job)
+            state = wait.run(state, job_fds.listener, waiter)
+            waiter, request = None, _as_changed(job, request)
+            if wait.is_doomed:
+                return False
+        if not state.finished:
+            state = added.begin(state)
+            hold(escrow, added)
+            _mark(job, state)
+            if not job.is_in_place():  # the launcher gave up waiting, and reported that nothing ran
+                added.discard()
+                return False
+            state = _spawn(job, request, state, stdin, job_fds, added)
+            fault_points.at("start_recorded")
+    except OSError as error:
+        added.discard()
+        if wait is None:  # nothing ran: the launcher takes the job back, and reports why
+            _refuse(job, request, state, waiter, error)
             return False
-        state = _spawn(job, request, state, stdin, job_fds, added)
-        fault_points.at("start_recorded")
-    except OSError as error:  # nothing ran: the launcher takes the job back, and reports why
-        if added is not None:
-            added.discard()
-        _refuse(job, request, state, waiter, error)
-        return False
+        state = write_down(job, _never_ran(request, state, error))
+    if wait is not None and state.finished and not definition.pty:
+        _hang_up(job)
     is_reported = waiter is not None and not request.awaited and not state.finished and _tell_started(waiter)
     prctl.rename(f"{tree.SUPERVISOR} {request.job_id}")
     reserve(job)
@@ -98,6 +104,24 @@ def _tell_started(waiter: socket.socket) -> bool:
         return False
     ready(_ANSWER_S, waiter)
     return True
+
+
+def _as_changed(job: JobDir, request: Request) -> Request:
+    """Return the request with what callers changed while the job waited for its start: what is told of it, and to whom."""
+    try:
+        notification = job.read_meta().notification
+    except (OSError, OutliveError):
+        return request
+    return Request.replace(request, definition=Definition.replace(request.definition, notification=notification))
+
+
+def _mark(job: JobDir, state: State) -> None:
+    """Write down that the command is about to be spawned, once everything is there that its end needs. Errors: OSError."""
+    _require_spare_files()
+    _reserve_the_last(job)
+    job.make_logs()  # the launcher has done it by now, unless it was killed
+    job.mark_spawning(State.replace(state, started_at=timestamp(), started_ns=time.monotonic_ns()))
+    fault_points.at("start_marked")
 
 
 def _require_spare_files() -> None:
@@ -126,21 +150,27 @@ def _reserve_the_last(job: JobDir) -> None:
 
 
 def _refuse(job: JobDir, request: Request, state: State, waiter: socket.socket | None, error: OSError) -> None:
-    name = errno.errorcode.get(error.errno or 0)
-    path = error.filename if isinstance(error.filename, str) else None
-    reason = error.strerror or str(error)
-    message = f"{reason} {path}" if path else reason
     is_moved = isinstance(error, spawn.Moved)
     try:
         # A job that `create` made can be started again; the launcher takes a new one back
         created: State = State(job_id=job.job_id, state="created", phase="created")
-        never: State = State.replace(state, started_at=request.definition.created_at)  # as of every job that never ran
-        ended = outcome.never_ran(never, message, name, reason="denied" if is_moved else "launch")
-        job.write_state(created if request.created else ended)
+        job.write_state(created if request.created else _never_ran(request, state, error))
     except OSError:  # a full disk: the launcher's answer is what counts
         pass
     if waiter is not None:
-        refuse(waiter, error, path=path, sandbox=isinstance(error, Unavailable), moved=is_moved)
+        refuse(waiter, error, path=_path_of(error), sandbox=isinstance(error, Unavailable), moved=is_moved)
+
+
+def _never_ran(request: Request, state: State, error: OSError) -> State:
+    """Return the state of a job whose start failed before anything ran."""
+    path, why = _path_of(error), error.strerror or str(error)
+    never: State = State.replace(state, started_at=request.definition.created_at)  # as of every job that never ran
+    reason = "denied" if isinstance(error, spawn.Moved) else "launch"
+    return outcome.never_ran(never, f"{why} {path}" if path else why, errno.errorcode.get(error.errno or 0), reason)
+
+
+def _path_of(error: OSError) -> str | None:
+    return error.filename if isinstance(error.filename, str) else None
 
 
 def write_down(job: JobDir, state: State) -> State:
@@ -168,6 +198,17 @@ def hold(escrow: Escrow, added: AllAdded) -> None:
 
 def own_identity() -> SupervisorId:
     return SupervisorId(pid=os.getpid(), start_time=process.start_time(os.getpid()))
+
+
+def _made_fds(job: JobDir, definition: Definition, escrow: Escrow) -> JobFds:
+    """Make the files by which a supervisor reaches its job. Errors: OSError."""
+    job_fds = JobFds.made(job, escrow, pty=definition.pty)
+    if definition.sandbox is not None:
+        job_fds.report, job_fds.inside = loaded.confinement().report_pair()
+        escrow.put({"report": job_fds.report.fileno()})
+    if definition.pty or definition.stdin == "open":
+        _open_first_data(job, job_fds)
+    return job_fds
 
 
 def _stdin(definition: Definition, job: JobDir, stdin_fd: int | None, job_fds: JobFds) -> int | None:
@@ -304,6 +345,15 @@ def _pipes(job: JobDir) -> dict[int, int]:
     for fd in writers:  # as the command expects of its stdout
         os.set_blocking(fd, True)
     return {1: writers[0], 2: writers[1], **dict(zip(_keeper_numbers(), open_readers(job), strict=True))}
+
+
+def _hang_up(job: JobDir) -> None:
+    """Have the output of a job end that nothing ever wrote to: a FIFO that was never opened to write does not (fifo(7))."""
+    try:
+        for fd in _pipes(job).values():
+            os.close(fd)
+    except OSError:  # its directory is gone
+        return
 
 
 def _environment(request: Request, *, pty: bool) -> dict[str, str]:

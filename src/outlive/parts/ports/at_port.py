@@ -12,8 +12,8 @@ from outlive.errors import OutliveError
 from outlive.jobs import lookup
 from outlive.jobs.context import Context
 from outlive.part import Selected
-from outlive.parts.order import PORTS
-from outlive.parts.order.leases import Leases
+from outlive.parts.ports import PORTS
+from outlive.parts.ports.leases import Leases
 from outlive.system import ports, process, tree
 
 _MARK = tree.COOKIE.encode() + b"="

@@ -3,7 +3,7 @@
 from outlive.core.labels import is_port_name
 from outlive.core.record import Record
 from outlive.core.records import Definition, State
-from outlive.parts.order import PORTS
+from outlive.parts.ports import PORTS
 
 
 class Asked(Record):

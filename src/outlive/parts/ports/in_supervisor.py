@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from outlive.core.records import State
-from outlive.parts.order import PORTS, asked, choice
-from outlive.parts.order.leases import Leases
+from outlive.parts.ports import PORTS, asked, choice
+from outlive.parts.ports.leases import Leases
 from outlive.supervisor.added import Added, Running
 
-_HELD = f"order_{PORTS}"  # in escrow
+_HELD = f"{PORTS}_leases"  # in escrow
 
 
 class PortsOfJob(Added):

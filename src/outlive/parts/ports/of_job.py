@@ -8,8 +8,8 @@ from outlive.answers import advice
 from outlive.core.members import number_of, object_of, text_of
 from outlive.core.records import Definition, State
 from outlive.part import Inspection, Said
-from outlive.parts.order import PORTS, asked
-from outlive.parts.order.answers import InList, Leased
+from outlive.parts.ports import PORTS, asked
+from outlive.parts.ports.answers import InList, Leased
 
 
 def ports(definition: Definition, state: State | None) -> dict[str, int | None]:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from outlive.config import Config, Setting
 from outlive.errors import misconfigured
-from outlive.parts.order import PORTS
+from outlive.parts.ports import PORTS
 
 # Outside of the ports that Linux takes for connections (32768 to 60999, ip_local_port_range in ip(7))
 KEYS = {

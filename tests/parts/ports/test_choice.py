@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from outlive.parts.order import choice
+from outlive.parts.ports import choice
 
 KEY = "0000abcd web"
 BEGIN = 100 + zlib.crc32(KEY.encode()) % 10  # where the key says, in a range of ten

@@ -15,7 +15,7 @@ import time
 from typing import NamedTuple
 
 from outlive.core.ids import ID_CHARS, is_id
-from outlive.parts.order import choice
+from outlive.parts.ports import choice
 from outlive.system import locks, tree
 
 _LINE_BYTES = 64

@@ -23,7 +23,7 @@ from outlive.supervisor.ending import outcome
 from outlive.supervisor.escrow import Escrow
 from outlive.supervisor.job_fds import JobFds
 from outlive.supervisor.request import Request
-from outlive.supervisor.start import hold, own_identity, reserve, start, write_down
+from outlive.supervisor.starting.start import hold, own_identity, reserve, start, write_down
 from outlive.supervisor.supervisor import Supervisor
 from outlive.system import fault_points, prctl, process, tree
 
@@ -43,9 +43,9 @@ def take_over(job: JobDir, request: Request, files: dict[str, int], escrow: Escr
         adopt(request, None, escrow, held or files)
         return
     state = _known(job) or State(job_id=request.job_id, boot_id=process.boot_id(), phase="launching")
-    if state.phase in ("launching", "created", "spawning") and not tree.children(os.getpid()):
-        # A command would be a child of this process now, alive or not. So none was started, and
-        # this is no second run
+    if state.waits or (state.phase in ("launching", "created", "spawning") and not tree.children(os.getpid())):
+        # A command would be a child of this process now, alive or not, and its start would have been marked. So none was
+        # started, and this is no second run
         for fd in (*held.values(), *escrow.stdin.take().values()):
             os.close(fd)
         job.close()

@@ -13,8 +13,8 @@ from outlive.core.records import Definition
 from outlive.errors import argument, invalid
 from outlive.jobs.context import Context
 from outlive.limits import PORT_NAME_CHARS
-from outlive.parts.order import PORTS, settings
-from outlive.parts.order.asked import Asked, mark, of_job, variable
+from outlive.parts.ports import PORTS, settings
+from outlive.parts.ports.asked import Asked, mark, of_job, variable
 
 _MOST = 16  # ports of one job
 _TABLE = "ports"  # in the directory of outlive's state: all job roots of a user share it

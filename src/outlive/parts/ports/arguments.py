@@ -1,6 +1,6 @@
 """What a caller may say of the ports of a job, and of a list."""
 
-from outlive.parts.order import PORTS
+from outlive.parts.ports import PORTS
 from outlive.verbs.spec import INT, STRS, Arg
 
 OF_JOB = (
