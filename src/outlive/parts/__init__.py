@@ -7,10 +7,12 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from importlib import import_module
 from types import ModuleType
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from outlive.core.place import resolve_name
-from outlive.part import Definition, Hold, Inspection, JobDir, Part, State
+
+if TYPE_CHECKING:  # a supervisor asks this list for names alone
+    from outlive.part import Context, Definition, Hold, Inspection, JobDir, Part, Selected, State
 
 NAMES = (
     "completion",
@@ -34,6 +36,7 @@ NAMES = (
     "masks",
     "queues",
     "ports",
+    "groups",
     "after",
 )  # the order in which they are asked
 # Member of `meta.json` → the part that keeps it there
@@ -44,6 +47,7 @@ KEEPERS = {
     "sandbox": "sandbox",
     "queue": "queues",
     "ports": "ports",
+    "group": "groups",
     "after": "after",
 }
 # Members of `meta.json` of a job that starts when the part lets it (jobs/starting/gate.py): it is not started without the part
@@ -128,6 +132,16 @@ def how_to_answer(inspection: Inspection, *, hidden: bool) -> str | None:
 def ports_of(definition: Definition, state: State | None = None) -> dict[str, int | None]:
     """Return the ports that parts gave a job, by their names; None as long as it has not started."""
     return {name: port for part in every() for name, port in part.ports(definition, state).items()}
+
+
+def selected(ctx: Context, args: Mapping[str, object]) -> Selected | None:
+    """Return the jobs that a call is about by an argument of a part; None where it has none."""
+    return next(filter(None, (part.selected(ctx, args) for part in every())), None)
+
+
+def needed_by(definition: Definition) -> set[str]:
+    """Return the ids of the jobs that a job needs, as parts know."""
+    return {job_id for part in every() for job_id in part.needs_of(definition)}
 
 
 def missing(kept: Mapping[str, object]) -> list[str]:
