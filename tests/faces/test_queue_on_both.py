@@ -51,7 +51,7 @@ def test_only_so_many_run_and_the_others_wait_in_line(face: Face, work: Path) ->
     shown = [face.ok("status", job) for job in jobs]
     places = {"name": "heavy", "slots": 1, "running": 1, "reason": "slots"}
     assert [one["queued"] for one in shown] == [{**places, "position": position} for position in (3, 4, 1, 2)]
-    assert shown[0]["hint"] == "It waits for a slot of the queue heavy: 3rd in line, 1 job runs."
+    assert shown[0]["hint"] == "It waits for a slot of the queue heavy: number 3 in line, 1 job runs."
     assert shown[2]["hint"] == "It waits for a slot of the queue heavy: next in line, 1 job runs."
     assert [one["kind"] for one in face.ok("status", jobs[0], detail="full")["advice"]] == ["waits_for"]
     listed = face.ok("list", queue="heavy")

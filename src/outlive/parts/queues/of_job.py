@@ -73,7 +73,7 @@ def entry(inspection: Inspection) -> InList | None:
 
 def _sentence(wait: Wait) -> str:
     queue = wait.queue
-    place = "next in line" if wait.position == 1 else f"{_ordinal(wait.position)} in line"
+    place = "next in line" if wait.position == 1 else f"number {wait.position} in line"
     if wait.lacking == room.MEMORY:
         free = size(queue.memory_free or 0)
         return (
@@ -83,8 +83,3 @@ def _sentence(wait: Wait) -> str:
         return f"It waits in the queue {queue.name}, {place}: its jobs start while the load is below {queue.load:g} for each core."
     runs = "runs" if wait.running == 1 else "run"
     return f"It waits for a slot of the queue {queue.name}: {place}, {counted(wait.running, 'job')} {runs}."
-
-
-def _ordinal(number: int) -> str:
-    last = "th" if number % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
-    return f"{number}{last}"
