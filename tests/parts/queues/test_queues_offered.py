@@ -144,9 +144,9 @@ def test_a_model_and_a_person_read_how_a_job_waits(
     session.ok("exec", command=GATE, queue="gpu", background=True)
     job = session.ok("exec", command="echo it ran", queue="gpu", background=True)["job_id"]
     said = session.call("process", action="status", job_id=job).text
-    first, second = said.splitlines()[:2]
+    first, *_, last = said.splitlines()
     assert first == f"Job {job} is created: it waits in a queue."
-    assert second == "It waits for a slot of the queue gpu: next in line, 1 job runs."
+    assert last == "It waits for a slot of the queue gpu: next in line, 1 job runs."
     assert "queued: (name gpu, position 1)" in session.call("process", action="list", queue="gpu").text
     assert "it waits in a queue" in cli.text("status", "--human", job).stdout
     assert "(name gpu, position 1)" in cli.text("list", "--human", "--all").stdout
