@@ -75,11 +75,12 @@ class LogCall(NamedTuple):
 
 class Selected(NamedTuple):
     """The jobs that a call is about, as far as the caller may see them. `hint`: what a list says of them, or of there being
-    none. `name`: what they are together, for a sentence: "the group web"."""
+    none. `name`: what they are together, for a sentence: "the group web". `in_order`: a list has them in this order."""
 
     job_ids: Collection[str]
     hint: str
     name: str = ""
+    in_order: bool = False
 
 
 class Said(NamedTuple):
@@ -124,10 +125,10 @@ class Part:
     # --- read in a caller, when the configuration is read, or a job of a host is started, read or ended ---
 
     # Section of the configuration with a table for each name → "module:function" that takes (name, table, its place in the
-    # file) and returns the settings. Errors: config_error
+    # file) and returns the settings. The list of parts names the section too. Errors: config_error
     sections: Mapping[str, str] = {}
     # Section of the configuration → "module:KEYS" of what may be set in it: key → Setting (config/__init__.py). The list of
-    # parts names the section too
+    # parts names the section too, unless it is one of the heart's, to which these keys are added
     settings: Mapping[str, str] = {}
     # "section.key" of an array of tables → "module:function" that takes (entry, this name, its number from 1 on) and returns
     # what is kept of it. Errors: config_error, invalid_argument

@@ -34,6 +34,7 @@ NAMES = (
     "reports",
     "encodings",
     "masks",
+    "queues",
     "ports",
     "groups",
     "after",
@@ -44,6 +45,7 @@ KEEPERS = {
     "resources": "limits",
     "approval": "permission",
     "sandbox": "sandbox",
+    "queue": "queues",
     "ports": "ports",
     "group": "groups",
     "after": "after",
@@ -52,9 +54,12 @@ KEEPERS = {
 HELD = ("approval",)
 # Section of the configuration → the part that has its keys (`settings`)
 SECTIONS = {"sandbox": "sandbox", "audit": "audit", "policy": "permission", "mcp": "masks", "ports": "ports"}
-# Parts with code for supervisors: after, limits and ports do something for a job that has such a member (supervisor/added.py), which
-# is not started without; audit notes what a supervisor did (supervisor/events/noting.py)
-IN_SUPERVISOR = ("after", "limits", "ports", "audit")
+# Section of the configuration with a table for each name → the part that reads them (`sections`)
+TABLES = {"hosts": "hosts", "queue": "queues"}
+# Parts with code for supervisors: after, limits, ports and queues do something for a job that has such a member
+# (supervisor/added.py), which is not started without; audit notes what a supervisor did (supervisor/events/noting.py). A job
+# waits for a slot of its queue last: it holds the slot from then on
+IN_SUPERVISOR = ("after", "limits", "ports", "audit", "queues")
 # The part that starts the command of a job with such a member in a sandbox: its module `in_supervisor` has CONFINEMENT
 # (supervisor/confined/) and LOOK (store/inspection/workspace.py). It is not started without
 CONFINES = "sandbox"
