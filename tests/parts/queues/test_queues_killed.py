@@ -199,7 +199,6 @@ def test_whatever_is_killed_each_job_runs_once_and_no_more_than_there_are_slots(
     for job in made:
         ended = cli.ok("wait", job)
         pair.until_free(root, job)
-        print(ended["state"], ended.get("reason"), ended.get("message"))
         # A command whose end no process saw, or that may have been killed while it started, is said to be so
         assert ended["state"] == "exited" or (ended["reason"] == "lost" and ended["message"]), cli.ok("status", job)
         never += ended["state"] == "failed"
