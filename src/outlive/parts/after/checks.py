@@ -11,9 +11,11 @@ from outlive.core.members import parse_json
 from outlive.core.records import Definition
 from outlive.errors import OutliveError, argument, invalid
 from outlive.jobs import lookup
+from outlive.jobs.conditions import parse
 from outlive.jobs.conditions.job_wait import Until
 from outlive.jobs.conditions.parse import OBJECTS, WORDS
 from outlive.jobs.context import Context
+from outlive.jobs.starting import boundary
 from outlive.parts.after import AFTER
 from outlive.parts.after.asked import Edge, of_job
 
@@ -62,11 +64,22 @@ def _edge(ctx: Context, item: object) -> Edge:
     try:
         if asked.until:
             Until(asked.until, stop_at_prompts=False).check(ctx, other)
+            _require_no_file(ctx, asked.until)
     except OutliveError as error:
         if error.code == "invalid_argument":
             raise invalid(AFTER, error.message, hint=error.hint) from None
         raise
     return Edge.replace(asked, job=other.job_id, name=other.name)
+
+
+def _require_no_file(ctx: Context, until: list[Any]) -> None:
+    """Refuse a file to a caller that may not see every file: what its jobs would see at a path is known while it waits, and
+    the process that waits here knows no caller. Errors: denied."""
+    wanted = parse.parsed(until)
+    if any(one.name == "file" for one in wanted) and boundary.reach(ctx.caller, wanted) is not None:
+        raise OutliveError(
+            "denied", f"{argument(AFTER)} takes no file from a caller with a ceiling", hint="wait takes one."
+        )
 
 
 def named(item: object) -> tuple[str, Edge]:

@@ -314,6 +314,9 @@ def test_a_client_without_the_network_has_nothing_asked_for_it(
         assert answer.get("error", {}).get("code") == "denied" and answer["error"]["hint"], (one, answer)
     started = served.tool("exec", token=secret, command="touch started", until=[{"http": url}])
     assert started["error"]["code"] == "denied" and not (work / "started").exists(), "and nothing was started"
+    for one in ({"http": url}, {"file": "/etc/shadow"}, {"file": "made"}):
+        waits = served.tool("exec", token=secret, command="touch started", after=[{"job": inside, **one}])
+        assert waits["error"]["code"] == "denied" and not (work / "started").exists(), one
     for job, one in ((outside, {"port": port, "any": True}), (outside, {"http": url, "status": 401, "any": True})):
         how = {"action": "wait", "job_id": job, "until": [one], "timeout_ms": 30_000}
         assert served.tool("process", token=free, **how)["fired"], one
