@@ -39,7 +39,7 @@ ADOPTION = """
 import errno, os, sys
 from outlive.core.records import Definition
 from outlive.store.inspection import adoptions
-from outlive.supervisor import takeover
+from outlive.supervisor.starting import takeover
 from outlive.supervisor.escrow import Escrow
 from outlive.supervisor.request import Request
 

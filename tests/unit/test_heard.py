@@ -18,10 +18,11 @@ from outlive.jobs.starting.answer import Asked
 from outlive.jobs.starting.start_and_wait import StartCall
 from outlive.mcp.caller import Caller
 from outlive.mcp.tools.call import Calls
-from outlive.store.inspection.inspect import Inspection
-from outlive.supervisor import control_server, fork_protocol, start, supervisor
+from outlive.store.inspection.inspection import Inspection
+from outlive.supervisor import control_server, fork_protocol, supervisor
 from outlive.supervisor.control_server import ControlServer
 from outlive.supervisor.event_loop import EventLoop
+from outlive.supervisor.starting import start
 from outlive.system import fds, waiting
 from support.calls import ask
 

@@ -8,7 +8,9 @@ from outlive.core.record import Record, are_sizes, is_passable, is_terminal_size
 STATES = ("created", "running", "exited", "killed", "failed", "unknown")
 FINISHED = frozenset({"exited", "killed", "failed"})
 APPROVALS = ("pending", "approved", "denied", "expired", "withdrawn")
-REASONS = ("exit", "signal", "timeout", "idle_timeout", "kill", "oom", "limit", "launch", "lost", "reboot", "denied")
+REASONS = ("exit", "signal", "timeout", "idle_timeout", "kill", "oom", "limit", "launch", "lost", "reboot", "denied",
+    "dependency")  # fmt: skip
+WAITING = "waiting"  # phase of a job that is `created`, and whose supervisor waits with its start (supervisor/starting/waiting.py)
 # What a caller may do, each with what stands before it (core/rights.py)
 READ, CONTROL, EXEC = RIGHTS = ("read", "control", "exec")
 SANDBOXES = ("read-only", "workspace-write", "off")  # each from the least that a job may do to the most
@@ -346,7 +348,7 @@ class Definition(_Open, omitted=("script", "cwd_id", "awaits")):
 class State(_Open):
     """What is so now: the content of `state.json`, for every state of a job. Monotonic values are
     CLOCK_MONOTONIC nanoseconds of the same boot. `phase` tells a recovering process how far a start
-    got: launching → spawning → running → finished."""
+    got: launching → waiting → spawning → running → finished."""
 
     format: int = limits.JOB_FORMAT
     schema_version: str = limits.SCHEMA_VERSION
@@ -396,6 +398,11 @@ class State(_Open):
     @property
     def finished(self) -> bool:
         return self.state in FINISHED
+
+    @property
+    def waits(self) -> bool:
+        """Whether the supervisor of the job waits with its start."""
+        return self.state == "created" and self.phase == WAITING
 
     @property
     def ended_badly(self) -> bool:

@@ -103,8 +103,9 @@ def opened(ctx: Context, job_id: str, states: tuple[str, ...]) -> JobDir | None:
         return None
     try:
         inspection = adoption.inspect_and_adopt(ctx, job)
-        is_pending = inspection.state.state == "created" and gate.is_held(inspection.definition)
-        if is_mine(ctx, inspection.definition) and (is_pending or inspection.state.state in states):
+        state = inspection.state
+        is_pending = state.waits or (state.state == "created" and gate.is_held(inspection.definition))
+        if is_mine(ctx, inspection.definition) and (is_pending or state.state in states):
             return job
     except (OSError, OutliveError):
         pass

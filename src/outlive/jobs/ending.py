@@ -19,7 +19,7 @@ from outlive.jobs.told import ownership
 from outlive.launch import engines
 from outlive.store.cleanup import delete as store_delete
 from outlive.store.cleanup.deletions import REMOVED, Deletions
-from outlive.store.inspection.inspect import Inspection
+from outlive.store.inspection.inspection import Inspection
 from outlive.store.job_dir import JobDir
 from outlive.system import process, signals
 from outlive.system.waiting import pause
@@ -44,14 +44,8 @@ def kill(
     can run, io_error.
     """
     inspection = adoption.inspect_before_kill(ctx, job)
-    held = gate.of(inspection.definition) if inspection.state.state == "created" else None
-    if held is not None:
-        acts.about_to(ctx, "kill", job.job_id, signal=signals.name_of(number))
-        inspection = held.withdraw(ctx, job)
-    if inspection.state.state == "created" and inspection.definition.host is not None:
-        inspection = _cancelled(ctx, job, inspection, number)
-    if inspection.state.state == "created":
-        raise OutliveError("invalid_state", "a created job has no process", hint="remove deletes it.")
+    if inspection.state.state == "created" and not inspection.state.waits:
+        inspection = _not_started(ctx, job, inspection, number)
     if inspection.state.state == "unknown" and not inspection.supervised:
         if not inspection.elsewhere and processes.known_to_kernel(inspection, job):
             acts.about_to(ctx, "kill", job.job_id, signal=signals.name_of(number))
@@ -75,6 +69,20 @@ def kill(
     if number in SURE and not after.elsewhere and not processes.survivors(after, job):
         _directly(after, job, signal.SIGKILL, 0)
     return after
+
+
+def _not_started(ctx: Context, job: JobDir, inspection: Inspection, number: int) -> Inspection:
+    """Withdraw a job that a gate holds back, or cancel it on its host. Return what is true of it then. Errors: invalid_state
+    for one that only waits for `start`."""
+    held = gate.of(inspection.definition)
+    if held is not None:
+        acts.about_to(ctx, "kill", job.job_id, signal=signals.name_of(number))
+        inspection = held.withdraw(ctx, job)
+    if inspection.state.state == "created" and inspection.definition.host is not None:
+        inspection = _cancelled(ctx, job, inspection, number)
+    if inspection.state.state == "created":
+        raise OutliveError("invalid_state", "a created job has no process", hint="remove deletes it.")
+    return inspection
 
 
 def wait_of(number: int, grace_ms: int) -> int:

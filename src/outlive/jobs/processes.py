@@ -6,7 +6,7 @@ import os
 
 from outlive import limits
 from outlive.core.records import OwnGroup, State
-from outlive.store.inspection.inspect import Inspection
+from outlive.store.inspection.inspection import Inspection
 from outlive.store.job_dir import LOCK, JobDir
 from outlive.system import process, tree
 from outlive.system.job_group import JobGroup
@@ -31,7 +31,7 @@ def stopped(state: State) -> int | None:
 def descendants(inspection: Inspection, job: JobDir) -> list[tree.Member]:
     """Return the living processes of a supervised job besides the command itself."""
     supervisor = inspection.state.supervisor
-    if not inspection.supervised or not supervisor or inspection.elsewhere:
+    if not inspection.supervised or not supervisor or inspection.elsewhere or inspection.state.waits:
         return []
     if process.start_time(supervisor.pid) != supervisor.start_time:
         return []

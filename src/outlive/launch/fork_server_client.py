@@ -11,16 +11,15 @@ from __future__ import annotations
 import contextlib
 import os
 import socket
-import sys
 import threading
 import time
-from importlib.machinery import PathFinder
 
 import outlive
 from outlive import limits
 from outlive.supervisor.fork_protocol import LEND, Pair
 from outlive.system import code_archive, fault_points, fds
 from outlive.system.fds import Closing
+from outlive.system.fresh_interpreter import argv_of
 
 LENT_PAIRS = 16  # idle pairs of a server that wait for another job
 
@@ -159,45 +158,15 @@ class Launcher:
 
 def interpreter(function: str, before: str = "") -> list[str]:
     """Return the argv of an interpreter that calls this function of `fork_server`. Its fd 1 must be
-    a `code_file`.
-
-    It starts without `site`, which costs 5 ms; the few libraries that a supervisor may need stand
-    last on its path.
-    """
-    code = (
-        f"{before}import os, sys\n"
-        "sys.path[:0] = [sys.argv[1]]\n"
-        "sys.path += sys.argv[3].split(os.pathsep)\n"
-        "import outlive\n"
-        "outlive.DIRECTORY = sys.argv[2]\n"
-        f"from outlive.launch.fork_server import {function}\n{function}()\n"
-    )
+    a `code_file`."""
     place = os.path.dirname(outlive.DIRECTORY) if _archive < 0 else code_archive.path_of(1)
-    # A virtual environment may be gone by now (`pipx uninstall`); the Python that it was made of is
-    # the same
-    python = sys.executable if os.path.exists(sys.executable) else sys._base_executable  # type: ignore[attr-defined]
-    return [python, "-I", "-S", "-c", code, place, outlive.DIRECTORY, _libraries(), _PADDING]
+    return [*argv_of("outlive.launch.fork_server", function, place, before), _PADDING]
 
 
 def code_file(otherwise: int) -> int:
     """Return an open file with the code of a server, as it was when the server called `start`. A process that made
     none starts its interpreter at once, from the files: then it is `otherwise`."""
     return otherwise if _archive < 0 else _archive
-
-
-def _libraries() -> str:
-    """Return the directories of RE2 (for a job with a watch) and pyte (for a terminal that is asked
-    for its cursor), joined as in PATH."""
-    places = []
-    for name in ("re2", "pyte", "wcwidth"):
-        spec = PathFinder.find_spec(name)
-        if spec is None or not spec.origin:
-            continue
-        place = os.path.dirname(os.path.abspath(spec.origin))
-        place = os.path.dirname(place) if spec.submodule_search_locations else place
-        if place not in places:
-            places.append(place)
-    return os.pathsep.join(places)
 
 
 def start() -> Launcher:

@@ -15,6 +15,7 @@ from outlive import parts
 from outlive.core.records import Definition, State
 from outlive.supervisor.ending.members import Reaper
 from outlive.supervisor.event_loop import EventLoop
+from outlive.supervisor.request import Request
 
 
 class Running(NamedTuple):
@@ -27,15 +28,36 @@ class Running(NamedTuple):
     end: Callable[[str, str], None]  # end the job, with this reason and this sentence
 
 
+class Waiting(NamedTuple):
+    """What can be done while a job waits for its start. The job is `created`, and callers see, end and delete it."""
+
+    loop: EventLoop
+    request: Request
+    state: Callable[[], State]  # as it is now
+    note: Callable[
+        [str, object], None
+    ]  # keep this in the state, as the member of this name of the part: readers see it
+    go: Callable[[], None]  # it may start
+    fail: Callable[[str, str], None]  # it never runs: the reason, and a sentence
+
+
 class Added:
     """What a part does for one job, in the order of these methods, each of which does nothing by default.
 
     A process that takes over makes another one from the same definition. It starts at `taken`, or if nothing was spawned
-    yet, at `begin`. So what must not be lost is in the state: as a member of the part's own in `kept`.
+    yet, at `wait`. So what must not be lost is in the state: as a member of the part's own in `kept`.
     """
 
     def __init__(self, definition: Definition) -> None:
         self.definition = definition
+
+    def wait(self, waiting: Waiting) -> bool:
+        """Begin to wait until the command may be started, and later call `go` or `fail` of it, once. False: there is nothing
+        to wait for. The parts wait one after the other. Errors: OSError; then nothing is started."""
+        return False
+
+    def end_wait(self) -> None:
+        """End the wait, which is over or was broken off: nothing of it is left, but what the command needs."""
 
     def begin(self, state: State) -> State:
         """Make what the command needs, before it is spawned. A start that was killed may have made it. Errors: OSError;

@@ -15,12 +15,13 @@ from collections.abc import Callable
 from outlive.errors import OutliveError
 from outlive.store.cleanup import automatic, when_to_collect
 from outlive.store.root import Store
-from outlive.supervisor import large_code, takeover
+from outlive.supervisor import large_code
 from outlive.supervisor.escrow import Escrow
 from outlive.supervisor.events import noting
 from outlive.supervisor.fork_protocol import FREE, MESSAGE_BYTES, PREPARE, read, ready
 from outlive.supervisor.request import Request, report_fault
-from outlive.supervisor.start import start
+from outlive.supervisor.starting import takeover
+from outlive.supervisor.starting.start import start
 from outlive.system import closing, fault_points, fds, prctl, signals, tree
 
 PAIR_IDLE_S = 60.0  # a pair ends when it has waited so long for another job

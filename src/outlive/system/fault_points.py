@@ -55,6 +55,8 @@ POINTS = {
     # Supervisor: the start
     "start_told": "the supervisor has the request",
     "start_ends": "FIFOs, terminal, control socket are in escrow",
+    "wait_begun": "a job that waits for its start is `created`, and the launcher knows",
+    "wait_over": "it may start; nothing of it is marked",
     "start_unmarked": "the mark `spawning` is not yet written",
     "start_marked": "`spawning` is visible; no command runs",
     "start_spawned": "the command runs; no file says so",

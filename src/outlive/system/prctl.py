@@ -8,6 +8,7 @@ would add 2 ms to each job that a command line starts, and memory to guardian an
 from __future__ import annotations
 
 import os
+import signal
 import struct
 from collections.abc import Callable
 from typing import NamedTuple
@@ -24,6 +25,7 @@ except ImportError:  # it is missing, or has changed
 
     _has_calls = False
 
+_PR_SET_PDEATHSIG = 1
 _PR_SET_NAME = 15
 _CLOSE_RANGE_CLOEXEC = 4
 # The same number on every architecture (it came after the tables were unified)
@@ -75,6 +77,14 @@ def become_subreaper() -> bool:
         return _libc("prctl", _PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0
     except OSError:
         return False
+
+
+def end_with_parent() -> None:
+    """Have the kernel end this process when its parent ends (prctl(2)). A parent that has ended before is not noticed."""
+    try:
+        _libc("prctl", _PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    except OSError:  # then it ends when it next writes to its parent
+        return
 
 
 def close_from(first: int, *, at_exec: bool = False) -> bool:

@@ -21,7 +21,7 @@ from outlive.jobs.conditions.parse import Condition
 from outlive.jobs.conditions.port_owner import Owner
 from outlive.jobs.context import Context
 from outlive.jobs.starting.boundary import Reach
-from outlive.store.inspection.inspect import Inspection
+from outlive.store.inspection.inspection import Inspection
 from outlive.store.job_dir import JobDir
 from outlive.system import ports
 from outlive.system.fds import Closing
@@ -195,7 +195,7 @@ class Port(_OnPort):
     def _has_number(self, inspection: Inspection) -> bool:
         if self._name is None:
             return True
-        port = parts.ports(inspection.definition, inspection.state).get(self._name)
+        port = parts.ports_of(inspection.definition, inspection.state).get(self._name)
         if port is None:
             self.last = f"the job has no port {self._name} yet"
             self.again = self._looks.next()
@@ -242,7 +242,7 @@ def require_ports(definition: Definition, conditions: Iterable[Condition]) -> No
     """Errors: invalid_argument for a port by a name that the job has none of."""
     for one in conditions:
         if one.name == "port" and isinstance(one.value, str):
-            named = parts.ports(definition)
+            named = parts.ports_of(definition)
             if one.value not in named:
                 hint = f"The ports of this job: {', '.join(named)}." if named else None
                 raise invalid("until", f"a port is a number from 1 to 65535, not {one.value!r}", hint=hint)

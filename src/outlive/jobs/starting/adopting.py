@@ -1,28 +1,33 @@
-"""Give a job a new supervisor, whose supervisor and guardian have both died."""
+"""Give a job a new supervisor, whose supervisor and guardian have both died: one that goes on with its command, or one that
+waits anew for its start."""
 
 from __future__ import annotations
 
 import os
 from contextlib import ExitStack
 
-from outlive.core.records import Definition, Identity, Notification
-from outlive.errors import from_os
+from outlive.core.records import EXEC, Definition, Identity, Notification
+from outlive.errors import OutliveError, from_os
 from outlive.jobs.context import Principal
 from outlive.jobs.definition import masked_lines
-from outlive.jobs.starting import boundary
+from outlive.jobs.starting import boundary, making
 from outlive.launch import configured
-from outlive.store.inspection import adoptions, unseen_end
-from outlive.store.inspection.inspect import Inspection
+from outlive.store.inspection import adoptions, unasked, unseen_end
+from outlive.store.inspection.inspection import Inspection
 from outlive.store.job_dir import JobDir, Locks
 from outlive.supervisor.job_fds import take_hold
 from outlive.supervisor.request import Request
 from outlive.system import fault_points, fds, own_programs, process, tree
 
+_FORGOTTEN = "only they knew its masked variables or its input"
+
 
 def adopt(caller: Principal, job: JobDir, inspection: Inspection, *, asked: bool = False) -> None:
     """Start a supervisor that goes on with the job, or only tells its sinks of an end that no
     process saw. The job is given up instead if too many supervisors in a row died of that, unless
-    the caller `asked` for one."""
+    the caller `asked` for one. One that waits for its start is left alone by a caller that may not start it."""
+    if inspection.state.waits and not _may_start(caller, inspection.definition):
+        return
     try:
         locks = Locks(job)
     except OSError:
@@ -37,7 +42,10 @@ def adopt(caller: Principal, job: JobDir, inspection: Inspection, *, asked: bool
             return
         adoptions.record(job, before + 1)
         try:
-            _give_to_adopter(caller, job, inspection, locks, bare=before >= adoptions.MOST)
+            if inspection.state.waits:
+                _have_wait(caller, job, inspection, locks)
+            else:
+                _give_to_adopter(caller, job, inspection, locks, bare=before >= adoptions.MOST)
         except OSError:  # none was started, for want of processes or memory
             adoptions.record(job, before)
             raise
@@ -75,6 +83,12 @@ def _give_to_adopter(caller: Principal, job: JobDir, inspection: Inspection, loc
         held = take_hold(job, command, pty=inspection.definition.pty)
         for fd in held.values():
             stack.callback(os.close, fd)
+        _send(caller, request, locks, held)
+
+
+def _send(caller: Principal, request: Request, locks: Locks, held: dict[str, int]) -> None:
+    """Errors: OSError."""
+    with ExitStack() as stack:
         here, there = fds.pair()
         stack.callback(here.close)
         stack.callback(there.close)
@@ -85,6 +99,43 @@ def _give_to_adopter(caller: Principal, job: JobDir, inspection: Inspection, loc
         # reader sees them held
         caller.launcher.send(files)
         fault_points.at("adopt_sent")
+
+
+def _may_start(caller: Principal, definition: Definition) -> bool:
+    """Return whether the caller may start this job, which gets its environment then."""
+    if caller.rights is not None and not caller.rights.allows(EXEC):
+        return False
+    try:
+        boundary.require(caller, definition, "start")
+    except OutliveError:
+        return False
+    return True
+
+
+def _have_wait(caller: Principal, job: JobDir, inspection: Inspection, locks: Locks) -> None:
+    """Give a job to a supervisor that waits anew for its start, or end it if it cannot be started any more: masked values
+    and a caller's own stdin are in no file. Errors: OSError."""
+    definition = inspection.definition
+    if definition.masked_env or definition.stdin == "caller":
+        _end(job, inspection, _FORGOTTEN)
+        return
+    try:
+        plan = making.plan_of_created(caller, job)
+    except OutliveError as error:
+        _end(job, inspection, error.message)
+        return
+    try:
+        _send(caller, making.request_of(caller, plan), locks, {} if plan.stdin_fd is None else {"stdin": plan.stdin_fd})
+    finally:
+        plan.close()
+
+
+def _end(job: JobDir, inspection: Inspection, why: str) -> None:
+    """Write down that a job never ran, which waited for its start. Its locks are held."""
+    message = f"the processes that waited with it for its start were killed, and it cannot be started anew: {why}"
+    unseen_end.write_end(
+        job, unasked.failed(inspection.definition, inspection.state, "launch", message), inspection.definition
+    )
 
 
 def _masked(inspection: Inspection, command: Identity | None) -> list[str]:

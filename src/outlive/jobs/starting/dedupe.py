@@ -18,7 +18,7 @@ from outlive.jobs.context import Context, Principal
 from outlive.jobs.starting import gate
 from outlive.jobs.told import ownership
 from outlive.store.inspection import handed_over
-from outlive.store.inspection.inspect import Inspection
+from outlive.store.inspection.inspection import Inspection
 from outlive.store.job_dir import JobDir
 from outlive.system.waiting import pause
 
@@ -41,11 +41,11 @@ def _is_in(job: JobDir, definition: Definition, cwd: str) -> bool:
 
 
 def _goes_on(job: JobDir, inspection: Inspection) -> bool:
-    """Return whether the job runs, or waits for approval or for its start on another host."""
+    """Return whether the job runs, or waits for approval or for its start."""
     if inspection.state.state != "created":
         return bool(inspection.state.state == "running")
     is_there = inspection.definition.host is not None and handed_over.read(job) is not None
-    return is_there or gate.is_held(inspection.definition)
+    return is_there or inspection.state.waits or gate.is_held(inspection.definition)
 
 
 def lock(caller: Principal) -> int:

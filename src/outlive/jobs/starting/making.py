@@ -106,7 +106,7 @@ def begin(
         acts.about_to_start(ctx, doing, plan)
         host = engines.host_of(ctx.config, definition.host)
         return host.engine.submit(ctx.caller, host, job, plan, locks)
-    request = _request(ctx, plan, created=created, awaited=awaited)
+    request = request_of(ctx.caller, plan, created=created, awaited=awaited)
     acts.about_to_start(ctx, doing, plan)
     here = there = scope = None
     memory = -1
@@ -141,23 +141,23 @@ def begin(
     return here
 
 
-def _request(ctx: Context, plan: Plan, *, created: bool, awaited: bool) -> Request:
+def request_of(caller: Principal, plan: Plan, *, created: bool = False, awaited: bool = False) -> Request:
     """Return the request for the supervisor of a job. `created`, `awaited`: as of `begin`."""
     definition = plan.definition
-    inherited = boundary.inherited(definition, ctx.env)
+    inherited = boundary.inherited(definition, caller.env)
     return Request(
-        root=ctx.store.path,
+        root=caller.store.path,
         job_id=definition.job_id,
         definition=definition,
         environment=inherited,
         overrides=plan.overrides | stages.variables(definition, {**inherited, **plan.overrides}),
-        masked=masked_lines(definition.mask, {**ctx.env, **plan.overrides}),
+        masked=masked_lines(definition.mask, {**caller.env, **plan.overrides}),
         umask=process.umask(),
         awaited=awaited,
         created=created,
-        shell_path=_shell_path(ctx.caller, plan),
+        shell_path=_shell_path(caller, plan),
         **configured.for_request(
-            ctx.config, ctx.env, own_programs.shell(definition.shell or ctx.caller.shell, ctx.env)
+            caller.config, caller.env, own_programs.shell(definition.shell or caller.shell, caller.env)
         ),
     )
 

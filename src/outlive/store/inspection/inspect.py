@@ -13,8 +13,7 @@ from outlive.core.records import Definition, State
 from outlive.core.units import timestamp
 from outlive.store import atomic_file
 from outlive.store.inspection import rebuilt
-from outlive.store.inspection.inspection import Inspection as Inspection  # noqa: PLC0414 - for those who inspect
-from outlive.store.inspection.inspection import is_elsewhere as is_elsewhere  # noqa: PLC0414 - as it
+from outlive.store.inspection.inspection import Inspection, is_elsewhere
 from outlive.store.job_dir import META, STATE, JobDir
 from outlive.system import machine
 
@@ -38,7 +37,7 @@ def inspect_job(job: JobDir) -> Inspection:
         held = _in_memory(job, definition, damage)
         if held is not None:
             return held
-    if state is not None and (state.finished or state.state == "created" or supervised):
+    if state is not None and (state.finished or supervised or (state.state == "created" and not state.waits)):
         return Inspection(definition, state, supervised=supervised, damage=damage)
     if supervised:  # being launched: no state was written yet
         return Inspection(definition, State(job_id=job.job_id, started_at=definition.created_at), supervised=True)

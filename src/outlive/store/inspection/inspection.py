@@ -9,7 +9,7 @@ from outlive.system import machine
 class Inspection:
     """The result of one inspection.
 
-    `orphaned`: the command runs, but no process supervises it. `just_ended`: this inspection found
+    `orphaned`: the command runs, or the job waits for its start, but no process supervises it. `just_ended`: this inspection found
     out that the job has ended. `damage`: why a file could not be read. `elsewhere`: its processes
     are on another machine, so no look into /proc tells anything of them. `unwritten`: the state is
     in the memory of the supervisor alone.

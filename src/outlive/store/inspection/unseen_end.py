@@ -18,6 +18,7 @@ from outlive.system.job_group import remove_recorded
 
 LOST = ", and no process of outlive saw the command end"
 REBOOT = "the machine went down while it ran"
+REBOOT_WHILE_WAITING = "the machine went down while it waited for its start; it never ran"
 REBOOT_AT_START = "the machine went down while it was started; it may have run"
 NEVER = "its launcher was killed before the command started; it never ran"
 GONE = "it ran, and its state.json is gone"
@@ -26,7 +27,7 @@ MAYBE = " while it started; it may have run"
 
 def of(job: JobDir, definition: Definition, state: State, damage: str | None) -> State | None:
     """Write the end of a job down that has no outcome and whose locks are free, and return the state
-    that counts; None if its command still runs. `damage`: why one of its files could not be read.
+    that counts; None if its command still runs, or may still start. `damage`: why one of its files could not be read.
     """
     # A power cut may keep the history of the end, and of state.json an older one or none
     written = job.unrenamed_outcome() or rebuilt.outcome(job, state)
@@ -45,12 +46,14 @@ def of(job: JobDir, definition: Definition, state: State, damage: str | None) ->
 
 
 def _judge(job: JobDir, definition: Definition, state: State) -> tuple[str, str] | None:
-    """Return the reason and a sentence, or None if the command still runs."""
+    """Return the reason and a sentence, or None if the command still runs, or the job waits for its start."""
     if state.boot_id and state.boot_id != process.boot_id():
-        return "reboot", REBOOT
+        return "reboot", REBOOT_WHILE_WAITING if state.waits else REBOOT
     made_in = None if definition.machine is None else definition.machine.boot_id
     if state.boot_id is None and made_in and made_in != process.boot_id():  # a power cut took its state
         return "reboot", REBOOT_AT_START
+    if state.waits:
+        return None
     if state.pid is None and state.phase != "spawning":
         return ("lost", GONE) if job.log_size(0) or job.log_size(1) else ("launch", NEVER)
     if tree.running(state.identity):
@@ -80,7 +83,7 @@ def give_up(job: JobDir, definition: Definition, state: State, why: str) -> None
     """Write down that no supervisor is started any more for a job whose command still runs, or
     whose sinks were still to be notified of its end. `why`: one sentence. The caller holds the locks."""
     if not state.finished:
-        message = f"{why}; its command may still run, and kill ends it"
+        message = f"{why}; {'it never ran' if state.waits else 'its command may still run, and kill ends it'}"
         state = write_end(job, rebuilt.ended_unseen(state, "lost", message), definition)
     if state.finished:
         completion.give_up(job, definition, why)

@@ -1,0 +1,129 @@
+"""The wait of a job for other jobs: a process that looks at them (waiter.py) says what holds."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+
+import outlive
+from outlive.core.members import parse_json
+from outlive.core.records import Definition
+from outlive.parts.after import AFTER, asked
+from outlive.supervisor.added import Added, Waiting
+from outlive.supervisor.event_loop import Timer
+from outlive.system import fault_points, fds
+from outlive.system.fresh_interpreter import argv_of
+
+_AGAIN_S, _LONGEST_S = 0.5, 60.0  # before another process is started, after one that ended without an answer
+_MOST = 10  # of those in a row; then it is not known whether the job may start
+
+
+class AfterOthers(Added):
+    """The wait of one job."""
+
+    def __init__(self, definition: Definition) -> None:
+        super().__init__(definition)
+        self._waiting: Waiting | None = None
+        self._again: Timer | None = None
+        self._pause_s, self._failures = _AGAIN_S, 0
+        self._pid = 0  # of the process that looks; 0: there is none
+        self._lines = -1  # the file from which its lines are read
+        self._read = b""
+
+    def wait(self, waiting: Waiting) -> bool:
+        if not self._left(waiting):
+            return False
+        self._waiting = waiting
+        self._again = waiting.loop.timer(self._start)
+        waiting.note(AFTER, self._left(waiting))
+        self._start()
+        return True
+
+    def end_wait(self) -> None:
+        if self._again is not None:
+            self._again.cancel()
+        self._end_process()
+
+    def _left(self, waiting: Waiting) -> list[int]:
+        """Return the numbers of the edges that are waited for. Errors: OSError."""
+        try:
+            return asked.left(waiting.state(), len(asked.of_job(self.definition)))
+        except ValueError as error:
+            raise OSError(0, str(error)) from error
+
+    # --- the process that looks ---
+
+    def _start(self) -> None:
+        assert self._waiting is not None
+        try:
+            self._pid = self._spawned(self._waiting)
+        except OSError:  # for want of processes, files or memory
+            self._later()
+            return
+        self._waiting.loop.read(self._lines, self._hear)
+
+    def _spawned(self, waiting: Waiting) -> int:
+        """Return the pid of a new process. Errors: OSError."""
+        content = {
+            "supervisor": os.getpid(),
+            "root": waiting.request.root,
+            "job_id": waiting.request.job_id,
+            "environment": waiting.request.environment,
+            "edges": self.definition.kept[AFTER],
+            "left": self._left(waiting),
+        }
+        argv = argv_of("outlive.parts.after.waiter", "main", os.path.dirname(outlive.DIRECTORY))
+        self._lines, out = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
+        with fds.Closing(out), fds.Closing(fds.memory_file(AFTER, json.dumps(content).encode())) as memory:
+            os.set_blocking(out, True)
+            with fds.Closing(os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)) as null:
+                moves = [(os.POSIX_SPAWN_DUP2, old, new) for new, old in enumerate((memory, out, null))]
+                return os.posix_spawn(argv[0], argv, fault_points.carried(), file_actions=moves)
+
+    def _hear(self) -> None:
+        data = os.read(self._lines, 65_536)
+        if not data:
+            self._end_process()
+            self._later()
+            return
+        *lines, self._read = (self._read + data).split(b"\n")
+        for line in lines:
+            self._take(line)
+
+    def _take(self, line: bytes) -> None:
+        assert self._waiting is not None
+        told = parse_json(line)
+        if told.get("failed"):
+            self._waiting.fail("dependency", told["failed"])
+            return
+        self._pause_s, self._failures = _AGAIN_S, 0
+        self._waiting.note(AFTER, told["left"])
+        if not told["left"]:
+            self._waiting.go()
+
+    def _later(self) -> None:
+        assert self._again is not None
+        assert self._waiting is not None
+        self._failures += 1
+        if self._failures > _MOST:
+            self._waiting.fail(
+                "launch", f"{_MOST} processes in a row that look at what it waits for ended without an answer"
+            )
+            return
+        self._again.after(self._pause_s)
+        self._pause_s = min(2 * self._pause_s, _LONGEST_S)
+
+    def _end_process(self) -> None:
+        if self._lines >= 0:
+            assert self._waiting is not None
+            self._waiting.loop.forget(self._lines)
+            os.close(self._lines)
+            self._lines, self._read = -1, b""
+        if self._pid:
+            os.kill(self._pid, signal.SIGKILL)
+            os.waitpid(self._pid, 0)
+            self._pid = 0
+
+
+ADDED = AfterOthers

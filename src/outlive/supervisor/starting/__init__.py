@@ -1,0 +1,1 @@
+"""How a supervisor comes to its command: it starts it, now or when it may, or goes on with that of one that was killed."""
