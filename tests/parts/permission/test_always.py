@@ -37,6 +37,7 @@ CHANGES: list[dict[str, Any]] = [
     {"command": ["make", "all"]}, {"shell": ["bash", "-c"]}, {"shell": None}, {"cwd": "/ws/below"},
     {"stdin": "open"}, {"stdin": "file", "stdin_path": "/ws/in"}, {"pty": True}, {"host": "cluster"},
     {"elevated": True}, {"systemd_scope": True}, {"kept": {"resources": {"cpus": 2}}}, {"kept": {}},
+    {"kept": {**BASE.kept, "ports": {"names": ["web"], "first": 20000, "last": 29999, "table": "/ports"}}},
     {"sandbox": None},
     *({"sandbox": other} for other in other_members()),
     {"notification": Notification(notify_command="cat")},

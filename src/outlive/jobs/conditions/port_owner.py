@@ -12,7 +12,7 @@ from outlive.core.ids import is_id
 from outlive.core.records import EXEC, Definition
 from outlive.errors import OutliveError
 from outlive.jobs import lookup, processes
-from outlive.jobs.context import Context
+from outlive.jobs.context import Context, Principal
 from outlive.jobs.told import ownership
 from outlive.store.inspection.inspection import Inspection
 from outlive.store.job_dir import JobDir
@@ -133,15 +133,18 @@ class PortOwner:
 
     def _command_of(self, pid: int, definition: Definition | None) -> str:
         """Return the command line, or the name alone for a caller who could not see it with ps(1)."""
-        ctx = self._ctx
-        is_bounded = ctx.face == "mcp" and bool(
-            ctx.config.uses("sandbox") or ctx.caller.ceiling or ctx.caller.wall is not None
-        )
-        if is_bounded or (ctx.caller.rights is not None and not ctx.caller.rights.allows(EXEC)):
+        if not sees_processes(self._ctx.caller):
             return tree.comm(pid).decode("utf-8", "replace")
         start = process.start_time(pid) or 0
         masked = [] if definition is None else definition.mask
         return processes.CommandLines(masked, [tree.Member(pid, start)]).of(pid)[: limits.COMMAND_CHARS]
+
+
+def sees_processes(caller: Principal) -> bool:
+    """Return whether a caller could see with ps(1) which processes there are. A caller over MCP cannot whose jobs may have a
+    sandbox, nor can one that runs no command; to one behind a wall those of the jobs of others do not exist."""
+    is_bounded = caller.face == "mcp" and (caller.config.uses("sandbox") or caller.ceiling or caller.wall is not None)
+    return not is_bounded and (caller.rights is None or caller.rights.allows(EXEC))
 
 
 def sentence(holder: PortHolder, *, is_condition: bool = True) -> str:

@@ -10,6 +10,7 @@ from outlive.core.ids import is_id, short_id
 from outlive.core.quoted import one_line
 from outlive.errors import OutliveError
 from outlive.jobs import lookup
+from outlive.jobs.conditions import port_owner
 from outlive.jobs.context import Context
 from outlive.part import Selected
 from outlive.parts.ports import PORTS
@@ -20,13 +21,16 @@ _MARK = tree.COOKIE.encode() + b"="
 
 
 def selected(ctx: Context, port: int) -> Selected:
-    """Return the jobs at a port, and what is said of them: from which directory each is, or which other process listens."""
+    """Return the jobs at a port, and what is said of them: from which directory each is, or which other process listens. A
+    caller who could not see that process is not told whether there is one."""
     listening = list(_listening(port))
     found = dict.fromkeys([*filter(None, map(_job_of, listening)), *_lessee(ctx, port)])
     places = {job_id: place for job_id in found if (place := _place(ctx, job_id)) is not None}
     if places:
         of = (f"job {short_id(job_id)} in {one_line(place)}" for job_id, place in places.items())
         return Selected([*places], f"Port {port}: {', '.join(of)}.")
+    if not port_owner.sees_processes(ctx.caller):
+        return Selected((), f"No job that you may see is at port {port}.")
     if not listening:
         return Selected((), f"No process listens on port {port}, as far as can be seen, and no job leases it.")
     names = dict.fromkeys(f"pid {pid} ({one_line(tree.comm(pid).decode('utf-8', 'replace'))})" for pid in listening)

@@ -13,6 +13,7 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
+from outlive import parts
 from outlive.core.ids import sha256
 from outlive.core.members import parse_json
 from outlive.core.records import Definition
@@ -50,6 +51,7 @@ def key_of(
     bound += [
         stored.get(name) for name in ("host", "resources", "systemd_scope", "notification", "sandbox", "elevated")
     ]
+    bound += [fact for part in parts.every() for fact in part.facts(definition)]  # what the person was shown of them
     text = json.dumps(bound, sort_keys=True)
     return hmac.new(secret, text.encode(), "sha256").hexdigest()
 
