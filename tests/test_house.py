@@ -35,7 +35,9 @@ NAMES = {
 MAX_LINES = 450
 MAX_SCRIPT_LINES = 500
 MAX_FILES = 16  # of a folder; the verbs and the facts of the kernel are lists, each entry a file
-MAX_BLOCKS = 10  # `if TYPE_CHECKING:`, for what a server would keep before its first call, or TAB would load
+MAX_BLOCKS = (
+    11  # `if TYPE_CHECKING:`, for what a server would keep before its first call, a supervisor for life, or TAB load
+)
 DECLARATION = (SOURCE / "parts", "__init__.py")  # of a part, which imports its code inside each method
 MAX_LATE = 47  # imports inside functions, each with its reason behind it; this number only goes down
 LISTS = {"verbs", "system"}
@@ -338,6 +340,12 @@ LOADS: dict[str, tuple[list[str], str, Callable[[str], bool]]] = {
                 for room in FLOOR.keys() - {"", "part", "parts", "supervisor", *LEAN_ROOMS["supervisor"]}
             ),
         ),
+    ),
+    # What few jobs need is large_code.py's; `threading` runs code after each fork
+    "guardian and supervisor before a job": (
+        ["-c", "import outlive.launch.from_cli, outlive.supervisor.guardian"],
+        "outlive.supervisor.guardian",
+        under("threading", "traceback", "outlive.part", "outlive.parts.sandbox", "outlive.parts.limits"),
     ),
     "a verb": (
         [*OUTLIVE[1:], "list"],

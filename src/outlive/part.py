@@ -74,11 +74,13 @@ class LogCall(NamedTuple):
 
 
 class Selected(NamedTuple):
-    """The jobs that a list is to show alone, as far as the caller may see them, and what is said of them, or of there being
-    none."""
+    """The jobs that a call is about, as far as the caller may see them. `hint`: what a list says of them, or of there being
+    none. `name`: what they are together, for a sentence: "the group web". `in_order`: a list has them in this order."""
 
     job_ids: Collection[str]
     hint: str
+    name: str = ""
+    in_order: bool = False
 
 
 class Said(NamedTuple):
@@ -123,10 +125,10 @@ class Part:
     # --- read in a caller, when the configuration is read, or a job of a host is started, read or ended ---
 
     # Section of the configuration with a table for each name → "module:function" that takes (name, table, its place in the
-    # file) and returns the settings. Errors: config_error
+    # file) and returns the settings. The list of parts names the section too. Errors: config_error
     sections: Mapping[str, str] = {}
     # Section of the configuration → "module:KEYS" of what may be set in it: key → Setting (config/__init__.py). The list of
-    # parts names the section too
+    # parts names the section too, unless it is one of the heart's, to which these keys are added
     settings: Mapping[str, str] = {}
     # "section.key" of an array of tables → "module:function" that takes (entry, this name, its number from 1 on) and returns
     # what is kept of it. Errors: config_error, invalid_argument
@@ -148,8 +150,8 @@ class Part:
 
     # --- a job that it has something to do with ---
 
-    # Argument of a verb that makes a job, or of list, log, tail or poll → "module:ARGUMENTS" that stand behind it: a tuple of Arg
-    # (verbs/spec.py)
+    # Argument of a verb that makes a job, or of list, poll, log, tail, wait, usage, kill or remove → "module:ARGUMENTS" that
+    # stand behind it: a tuple of Arg (verbs/spec.py). `job` is that of the last five, which can be about several jobs
     arguments: Mapping[str, str] = {}
     # "module:class" of the fields that it adds to what answers say of a job (answers/__init__.py)
     fields: str = ""
@@ -196,14 +198,24 @@ class Part:
         return None
 
     def selected(self, ctx: Context, args: Mapping[str, object]) -> Selected | None:
-        """Return which jobs alone a list shows, of all directories and clients, where an argument of its own is given; None
-        where none is. Errors: invalid_argument."""
+        """Return the jobs that a call is about where an argument of its own is given, None where none is: those that a list
+        shows alone, of all directories and clients, or that wait, log, usage, kill or remove take in place of a job.
+        `args`: those of the call. Errors: invalid_argument."""
         return None
+
+    def needs_of(self, definition: Definition) -> Collection[str]:
+        """Return the ids of the jobs that a job needs: a call that ends it and them ends it first."""
+        return ()
 
     def ports(self, definition: Definition, state: State | None) -> Mapping[str, int | None]:
         """Return the ports that a job was given, by the names by which a condition may ask for one; None as long as it has
         not started (`state` None: there is none yet)."""
         return {}
+
+    def why_not_started(self, answer: Mapping[str, object]) -> str | None:
+        """Return for what the job of an answer waits, which has not started: "it waits for 2 jobs"; None if not for anything of
+        this part."""
+        return None
 
     def described(self, look: Look) -> Said | None:
         """Return what it says of a job; None: nothing. It is asked for each answer about one job."""

@@ -12,6 +12,7 @@ import pytest
 
 from outlive import verbs
 from outlive.core.records import CONTROL, READ
+from outlive.store.cleanup.when_to_collect import COLLECTED
 from support import examples, pair, processes, tasks_client
 from support.cli import Cli
 from support.installed import Installed
@@ -132,6 +133,31 @@ def test_a_job_in_a_sandbox_ends_and_notifies_with_its_own_code(
     until((work / "heard").exists, what="the notification")
     assert json.loads((work / "told").read_text())["job_id"] == job
     assert "fault" not in {event["type"] for event in cli.ok("events", job)["events"]}
+
+
+@BOTH_CHANGES
+def test_a_job_in_a_sandbox_whose_end_no_process_saw_is_left_to_one_that_has_the_code(
+    change: str, old: Installed, cli: Cli, work: Path
+) -> None:
+    if cli.run("run", "--sandbox", "read-only", "true").status:
+        pytest.skip("no sandbox can be set up here")
+    words = ("run", "--sandbox", "workspace-write", "--snapshot-after", "0", "sleep", "600")
+    lost = cli.ok(*words, env=old.env)["job_id"]
+    plain = cli.ok("run", "--snapshot-after", "0", "--", "sh", "-c", MARK.format("go"), env=old.env)["job_id"]
+    first_process = json.loads((cli.root / lost / "state.json").read_text())["init"]["pid"]
+    pair.end_both(pair.supervisor(lost))
+    pair.end(first_process)
+    aged = aged_job(cli, 2000)
+    (cli.root / COLLECTED).unlink(missing_ok=True)  # the job before may have had jobs deleted
+    old.change(change)
+    (work / "go").touch()
+    assert cli.ok("wait", plain)["exit_code"] == 0
+    until(lambda: not (cli.root / aged).exists(), what="the deletion of what is too old")
+    pair.until_free(cli.root, plain)
+    assert "fault" not in {event["type"] for event in cli.ok("events", plain)["events"]}
+    assert not list((cli.root / plain).glob("fault*"))
+    ended = cli.ok("status", lost)
+    assert ended["reason"] == "lost" and "was not checked" not in str(ended.get("message"))
 
 
 @pytest.mark.parametrize(

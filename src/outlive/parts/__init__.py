@@ -7,10 +7,12 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from importlib import import_module
 from types import ModuleType
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from outlive.core.place import resolve_name
-from outlive.part import Definition, Hold, Inspection, JobDir, Part, State
+
+if TYPE_CHECKING:  # a supervisor asks this list for names alone
+    from outlive.part import Context, Definition, Hold, Inspection, JobDir, Part, Selected, State
 
 NAMES = (
     "completion",
@@ -32,7 +34,9 @@ NAMES = (
     "reports",
     "encodings",
     "masks",
+    "queues",
     "ports",
+    "groups",
     "after",
 )  # the order in which they are asked
 # Member of `meta.json` → the part that keeps it there
@@ -41,16 +45,21 @@ KEEPERS = {
     "resources": "limits",
     "approval": "permission",
     "sandbox": "sandbox",
+    "queue": "queues",
     "ports": "ports",
+    "group": "groups",
     "after": "after",
 }
 # Members of `meta.json` of a job that starts when the part lets it (jobs/starting/gate.py): it is not started without the part
 HELD = ("approval",)
 # Section of the configuration → the part that has its keys (`settings`)
 SECTIONS = {"sandbox": "sandbox", "audit": "audit", "policy": "permission", "mcp": "masks", "ports": "ports"}
-# Parts with code for supervisors: after, limits and ports do something for a job that has such a member (supervisor/added.py), which
-# is not started without; audit notes what a supervisor did (supervisor/events/noting.py)
-IN_SUPERVISOR = ("after", "limits", "ports", "audit")
+# Section of the configuration with a table for each name → the part that reads them (`sections`)
+TABLES = {"hosts": "hosts", "queue": "queues"}
+# Parts with code for supervisors: after, limits, ports and queues do something for a job that has such a member
+# (supervisor/added.py), which is not started without; audit notes what a supervisor did (supervisor/events/noting.py). A job
+# waits for a slot of its queue last: it holds the slot from then on
+IN_SUPERVISOR = ("after", "limits", "ports", "audit", "queues")
 # The part that starts the command of a job with such a member in a sandbox: its module `in_supervisor` has CONFINEMENT
 # (supervisor/confined/) and LOOK (store/inspection/workspace.py). It is not started without
 CONFINES = "sandbox"
@@ -89,6 +98,11 @@ def lines_for_model(answer: Mapping[str, object], *, process: bool) -> list[str]
     return [line for part in every() for line in part.lines_for_model(answer, process=process)]
 
 
+def why_not_started(answer: Mapping[str, object]) -> str | None:
+    """Return for what the job of an answer waits, which has not started; None if it waits for a start by `start`."""
+    return next(filter(None, (part.why_not_started(answer) for part in every())), None)
+
+
 def for_person(type_: str) -> Callable[..., str] | None:
     """Return what makes the text for a person of answers of this type; None if no part has it."""
     place = next((part.for_person[type_] for part in every() if type_ in part.for_person), None)
@@ -118,6 +132,16 @@ def how_to_answer(inspection: Inspection, *, hidden: bool) -> str | None:
 def ports_of(definition: Definition, state: State | None = None) -> dict[str, int | None]:
     """Return the ports that parts gave a job, by their names; None as long as it has not started."""
     return {name: port for part in every() for name, port in part.ports(definition, state).items()}
+
+
+def selected(ctx: Context, args: Mapping[str, object]) -> Selected | None:
+    """Return the jobs that a call is about by an argument of a part; None where it has none."""
+    return next(filter(None, (part.selected(ctx, args) for part in every())), None)
+
+
+def needed_by(definition: Definition) -> set[str]:
+    """Return the ids of the jobs that a job needs, as parts know."""
+    return {job_id for part in every() for job_id in part.needs_of(definition)}
 
 
 def missing(kept: Mapping[str, object]) -> list[str]:

@@ -12,8 +12,8 @@ servers and hooks does. The position moves when the answer was sent, so the deat
 
 from __future__ import annotations
 
+import _thread
 import os
-import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -115,7 +115,7 @@ class Inbox:
         self._host = host
         self._live: int | None = None
         self._calls: dict[str, int] = {}  # the entries of jobs whose calls are under way here
-        self._holding = threading.Lock()
+        self._holding = _thread.allocate_lock()  # see fds.py
         self.killed: set[str] = set()  # jobs that this connection has sent a signal
         self.inspected: dict[str, float] = {}  # when it was last seen whether a silent job lives
         self.pending: set[str] = set()  # the jobs of this session whose end it was not told, when that was last seen

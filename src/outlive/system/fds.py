@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _thread
 import errno
 import fcntl
 import os
@@ -11,7 +12,6 @@ import socket
 import stat
 import struct
 import sys
-import threading
 from collections.abc import Callable
 
 SCRIPT = 9  # of a command whose script is a file (scripts.py): the highest that sh can name
@@ -19,7 +19,8 @@ _INT_BYTES = struct.calcsize("i")
 DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | os.O_NOFOLLOW
 PEEK = int(socket.MSG_PEEK)
 _DONTWAIT = int(socket.MSG_DONTWAIT)
-_raised = threading.Lock()  # the limit of open files is the whole process's: one thread at a time raises it
+# Of `_thread`: `threading` runs code after each fork, which costs 0.3 MB of each job
+_raised = _thread.allocate_lock()  # the limit of open files is the whole process's: one thread at a time raises it
 
 
 def open_fds() -> list[int]:
@@ -102,21 +103,6 @@ def memory_file(name: str, data: bytes) -> int:
     try:
         write_all(fd, data)
         os.lseek(fd, 0, os.SEEK_SET)
-    except BaseException:
-        os.close(fd)
-        raise
-    return fd
-
-
-def bounded_file(name: str, size: int) -> int:
-    """Return an fd of a file in memory that takes `size` bytes, whichever process writes into it: writes beyond
-    fail (F_SEAL_GROW, memfd_create(2)). Its offset is how much was written. Errors: OSError."""
-    if not hasattr(os, "memfd_create"):
-        return memory_file(name, b"")
-    fd = os.memfd_create(name, os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
-    try:
-        os.ftruncate(fd, size)
-        fcntl.fcntl(fd, fcntl.F_ADD_SEALS, fcntl.F_SEAL_GROW | fcntl.F_SEAL_SHRINK)
     except BaseException:
         os.close(fd)
         raise

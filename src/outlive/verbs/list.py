@@ -24,7 +24,7 @@ from outlive.jobs.interaction import shown_output
 from outlive.jobs.pipelines import stages
 from outlive.jobs.told import ownership
 from outlive.part import Selected
-from outlive.store.inspection.inspect import Inspection
+from outlive.store.inspection.inspection import Inspection
 from outlive.store.job_dir import JobDir
 from outlive.store.output.merged import Output
 from outlive.system.waiting import checkpoint
@@ -49,7 +49,7 @@ def list_jobs(
     """Return the jobs, running ones first, then the newest; `wanted` is a Selection. Reads only as many jobs as fill
     the answer. A model that asks for nothing in particular gets what runs, what failed, and the newest others."""
     of_parts = {name: wanted.pop(name) for name in [*wanted] if name not in Selection._fields}
-    only = next(filter(None, (part.selected(ctx, of_parts) for part in parts.every())), None)
+    only = parts.selected(ctx, {**wanted, **of_parts})
     selection = Selection(**wanted) if only is None else Selection(**wanted, named=True)
     chosen = _Filter(ctx, selection, only)
     asks_little = (limit, offset, selection._replace(all=False, tags=tuple(selection.tags))) == (
@@ -79,7 +79,7 @@ def list_jobs(
             skipped += 1
     if tally is not None:
         rows.entries = [entry for entry in rows.entries if not tally.is_old(entry.job_id)]
-    entries = sorted(rows.entries, key=lambda entry: (entry.state == "running", entry.job_id), reverse=True)
+    entries = chosen.sorted(rows.entries)
     is_short = tally is not None and tally.all > len(entries)
     if tally is not None and is_short:
         hint = sentences(f"limit=0 lists all {tally.all}.", _of_pending(entries))
@@ -317,10 +317,17 @@ class _Filter:
             self._places[job.cwd] = os.path.realpath(job.cwd) == self._cwd
         return self._cwd is None or self._places[job.cwd]
 
+    def sorted(self, entries: list[Listed]) -> list[Listed]:
+        """Return the entries in the order of the answer."""
+        if self._only is not None and self._only.in_order:
+            order = {job_id: at for at, job_id in enumerate(self._only.job_ids)}
+            return sorted(entries, key=lambda entry: order.get(entry.job_id, len(order)))
+        return sorted(entries, key=lambda entry: (entry.state == "running", entry.job_id), reverse=True)
+
     def hint(self, *, is_empty: bool) -> str | None:
         """Return what a caller should know of the jobs that were left out; None if nothing. `is_empty`: none is listed."""
         if self._only is not None:
-            return self._only.hint
+            return self._only.hint or None
         missed = None
         if self._bad:
             call = "failed=true" if self._ctx.face == "mcp" else "--failed"

@@ -9,7 +9,7 @@ from outlive.part import Said
 from outlive.parts.reports import REPORT, read
 from outlive.parts.reports.answers import Reported, Tests
 from outlive.parts.reports.find import Where
-from outlive.store.inspection.inspect import Inspection
+from outlive.store.inspection.inspection import Inspection
 from outlive.system.waiting import checkpoint
 
 _MASKED = "Which tests failed is not shown: the job has masked variables, whose values are not known here."

@@ -14,12 +14,13 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from outlive.core.bounds import Bounds
+from outlive.core.records import State
 from outlive.core.units import seconds_of
 from outlive.errors import OutliveError
 from outlive.store.cleanup import delete, disk_use, when_to_collect
 from outlive.store.cleanup.deletions import Deletions
 from outlive.store.cleanup.surplus import Ended, Share, surplus
-from outlive.store.inspection import completion, inspect
+from outlive.store.inspection import completion, inspect, workspace
 from outlive.store.job_dir import JobDir
 from outlive.store.root import Store
 from outlive.system.fds import Closing
@@ -96,8 +97,9 @@ class _Survey:
         try:
             with JobDir.open(self._store, job_id) as job:
                 size = disk_use.of_job(job) if self._sizes else 0
-                state = job.read_state()
-                if state is None or not state.finished:  # it may have been running when the machine went down
+                state = job.read_state() or State(job_id=job_id)
+                # It may have been running when the machine went down. Without the code its end is left to a reader
+                if not state.finished and workspace.is_at_hand(job.read_meta().sandbox):
                     state = inspect.inspect_job(job).state
                 foreign = self._share and inspect.is_foreign(job.read_meta(), state)
                 stamp = state.finished_at or state.updated_at

@@ -8,9 +8,9 @@ bound, or by whom, and `doctor` says what was deleted of late. A file that is fu
 
 from __future__ import annotations
 
+import _thread
 import json
 import os
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import Any
@@ -39,7 +39,7 @@ class Deletions:
         self._noted = noted
         self._fd = -1
         self._held = b""  # what did not fit on a full disk, where a deletion makes room
-        self._appending = threading.Lock()
+        self._appending = _thread.allocate_lock()  # see fds.py
 
     def __enter__(self) -> Deletions:
         return self

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 
@@ -20,6 +21,12 @@ class Look(ABC):
     ) -> State:
         """Check the writable directories of a job that has ended, `folder` its own. Return the state with a message about
         what was found, if anything is new; an event has it all. Without `renames` nothing is changed."""
+
+
+def is_at_hand(sandbox: Sandbox | None) -> bool:
+    """Return whether the code is loaded that looks at the workspace of a job with this sandbox, if it has one. A process
+    that lives long imports none of ours later: an update may have replaced its file."""
+    return sandbox is None or parts.in_supervisor(parts.CONFINES) in sys.modules
 
 
 def looked_at(folder: int, sandbox: Sandbox, state: State, tell: Callable[..., None], *, renames: bool = True) -> State:

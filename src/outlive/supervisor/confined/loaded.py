@@ -1,12 +1,9 @@
-"""The part that confines jobs, as it was when this process began: it is loaded before guardian and supervisor are forked,
-since an update of outlive may replace its files at any time."""
+"""The part that confines jobs, which is loaded for a job with a sandbox before its command is spawned (large_code.py)."""
 
 from __future__ import annotations
 
 from outlive import parts
 from outlive.supervisor.confined.confinement import Confinement, Unavailable
-
-_PART = parts.confining()
 
 
 def confinement() -> Confinement:
@@ -20,5 +17,6 @@ def confinement() -> Confinement:
 
 def if_there() -> Confinement | None:
     """Return what confines the command of a job, which runs already; None without its part."""
-    found: Confinement | None = None if _PART is None else _PART.CONFINEMENT
+    part = parts.confining()
+    found: Confinement | None = None if part is None else part.CONFINEMENT
     return found

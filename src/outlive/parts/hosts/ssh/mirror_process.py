@@ -12,6 +12,7 @@ import sys
 
 from outlive.core.members import parse_json
 from outlive.parts.hosts.ssh.mirror import Mirror
+from outlive.supervisor.confined import loaded
 from outlive.supervisor.request import Request, report_fault
 from outlive.system import daemonize, fault_points, fds, own_programs, prctl, tree
 
@@ -31,6 +32,8 @@ def _run(request_fd: int, waiter_fd: int) -> int:
     known = own_programs.Known.of(content["own_programs"])
     own_programs.know(known.workspaces, known.named)
     prctl.rename(f"{tree.MIRROR} {request.job_id}")
+    if request.definition.sandbox is not None:
+        loaded.if_there()  # for notification commands: an update of outlive may replace its files later
     job = request.open_job()
     waiter = fds.socket_of(waiter_fd) if waiter_fd >= 0 else None
     if waiter is not None:
