@@ -80,10 +80,11 @@ def plugin(about: Project) -> Files:
     if about.repository:
         facts |= {"homepage": about.repository, "repository": about.repository}
     schema = "https://agent-plugins.org/schemas/1.0.0"
-    # Codex and OpenClaw start a command of the plugin's own in the plugin's directory, in which jobs would then run. So
-    # they get the launcher itself, and not its path
+    # A plugin with this schema may start a file of its own or a program on PATH: Codex takes no other absolute path. It
+    # starts it in the plugin's directory, where a job has to say where it runs (mcp/introduction.py)
+    stdio = {"type": "stdio", "command": "./launch.sh", "args": ["mcp"]}
+    # OpenClaw starts a command of the plugin's own there too, without a word. So it gets the launcher itself
     command, *args = ("/bin/sh", "-c", launcher(about), "outlive", "mcp")
-    stdio = {"type": "stdio", "command": command, "args": args}
     claude = registry.stdio_entry(
         CLIENTS["claude-code"], "outlive", "${CLAUDE_PLUGIN_ROOT}/launch.sh", ["mcp"], {}
     )  # fmt: skip

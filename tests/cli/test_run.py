@@ -94,9 +94,9 @@ def test_propagate_needs_wait(cli: Cli, root: Path) -> None:
 
 
 @pytest.mark.fault("F50")
-def test_interrupting_the_client_leaves_the_job_running(cli: Cli, jobs: Jobs) -> None:
-    with cli.spawn("run", "--wait", "sleep 60") as call:
-        until(lambda: [job for job in jobs.all() if job["state"] == "running"])
+def test_interrupting_the_client_leaves_the_job_running(cli: Cli, jobs: Jobs, work: Path) -> None:
+    with cli.spawn("run", "--wait", "touch ran; sleep 60") as call:
+        until((work / "ran").exists, what="the command")
         call.send_signal(signal.SIGINT)
         _, said = call.communicate(timeout=60)
     assert call.returncode == 130
@@ -104,6 +104,17 @@ def test_interrupting_the_client_leaves_the_job_running(cli: Cli, jobs: Jobs) ->
     assert job["state"] == "running"
     assert b"Traceback" not in said
     jobs.end()
+
+
+def test_interrupting_a_client_that_has_started_nothing_yet_leaves_no_job_and_says_so(cli: Cli, jobs: Jobs) -> None:
+    before = cli.ok("run", "--wait", "true")["job_id"]
+    for words in (("run", "--wait", "touch ran"), ("restart", before)):
+        with cli.stopped_at("send_request", *words) as call:
+            call.send_signal(signal.SIGINT)
+            call.send_signal(signal.SIGCONT)
+            _, said = call.communicate(timeout=60)
+        assert (call.returncode, said) == (130, b"outlive: interrupted; nothing was started\n")
+    assert [job["job_id"] for job in jobs.all()] == [before]
 
 
 # --- time-outs -----------------------------------------------------------------------------------------------------

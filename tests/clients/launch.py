@@ -87,11 +87,13 @@ class Place(NamedTuple):
         return f"{folder}:{self.env()['PATH']}"
 
     def env(self) -> dict[str, str]:
-        link = self.home / ".local" / "bin" / "outlive"  # where the launcher of a plugin looks
-        if not link.is_symlink():
-            link.parent.mkdir(parents=True, exist_ok=True)
-            link.symlink_to(self.outlive)
-        path = f"{self.outlive.parent}:/usr/local/bin:/usr/bin:/bin"
+        # Where pipx puts it, and the launcher of a plugin looks. A link would lead into a clone, which jobs may have written
+        command = self.home / ".local" / "bin" / "outlive"
+        if not command.exists():
+            command.parent.mkdir(parents=True, exist_ok=True)
+            command.write_text(f'#!/bin/sh\nexec {shlex.quote(str(self.outlive))} "$@"\n', encoding="utf-8")
+            command.chmod(0o700)
+        path = f"{command.parent}:/usr/local/bin:/usr/bin:/bin"
         more = {"LANG": "C.UTF-8", "TERM": "xterm-256color", "NO_COLOR": "1", "FROM_OUTSIDE": "1"}
         return {"HOME": str(self.home), "PATH": path, **more}
 

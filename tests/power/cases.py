@@ -149,8 +149,10 @@ def _sinks(outlive: Session) -> None:
 
 
 def _input(outlive: Session) -> None:
-    job = outlive.run("read line; echo got $line; exit 5", "--stdin", "open")
+    job = outlive.run("read line; echo got $line; read line; echo got $line; exit 5", "--stdin", "open")
     outlive("write", job, "--data", "words\n")
+    outlive.seen(job, b"got words")
+    outlive("write", job, "--data", "more\n")
     outlive.over(job)
 
 

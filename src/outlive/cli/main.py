@@ -233,13 +233,16 @@ def _interrupted(call: Call) -> int:
     """Report ^C. The call has given back by now what it held; the job goes on."""
     text = "interrupted"
     if call.verb and call.verb.waits:
-        job = getattr(call.context, "job_id", None) or call.values.get("job") or getattr(call.context, "awaited", None)
+        job = getattr(call.context, "job_id", None)
+        starts = call.verb.name in ("run", "restart")  # without the id of the new job, which is gone then
+        if not starts:
+            job = job or call.values.get("job") or getattr(call.context, "awaited", None)
         names = job if isinstance(job, list) else [job] if job else []
         some = ", ".join(names[:_NAMED]) + (f" and {len(names) - _NAMED} more" if len(names) > _NAMED else "")
-        if len(names) > 1:
-            text += f"; jobs {some} go on"
-        else:
-            text += f"; job {some} goes on" if some else "; a job that was started goes on (`outlive list` shows it)"
+        if names:
+            text += f"; jobs {some} go on" if len(names) > 1 else f"; job {some} goes on"
+        elif starts:
+            text += "; nothing was started"
     stdio.note(f"outlive: {text}\n")
     return INTERRUPTED
 

@@ -24,7 +24,7 @@ def test_a_failed_job_says_what_changed_since_the_run_before_and_shows_it(
         job = cli.ok("run", "--wait", "seq 1 300; cat report; exit 1")["job_id"]
     page = tab.page
     tab.open(f"{ui.page}/job/{job}")
-    page.locator(".previous").get_by_text("exited 1 too: 1 failure gone, 1 new.").wait_for()
+    page.locator(".previous").get_by_text("exited 1 too: 1 failure gone (one), 1 new.").wait_for()
     page.get_by_role("button", name="Compare").click()
     page.locator(".found .gone").get_by_text("FAILED a.py::one <b>").wait_for()
     assert page.locator(".found h2").all_text_contents() == ["New: 1 kind of lines", "Gone: 1 kind of lines"]
