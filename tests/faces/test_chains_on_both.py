@@ -65,7 +65,7 @@ def test_the_jobs_of_a_chain_run_in_order(face: Face, chain: Run, work: Path) ->
 
 def test_a_chain_has_the_arguments_of_the_call_and_each_job_its_own(face: Face, chain: Run, work: Path) -> None:
     (work / "sub").mkdir()
-    jobs = [
+    jobs: list[dict[str, Any]] = [
         {"name": "a", "command": ["sh", "-c", "pwd; echo $WORD"], "workdir": "sub", "env": {"WORD": "own"}},
         {"command": "pwd; echo $WORD", "tags": ["x.y"], "group": "other", "timeout": 90},
     ]
@@ -95,7 +95,7 @@ def test_a_failure_ends_what_comes_after_it(face: Face, chain: Run, work: Path) 
     [
         ([{**BUILD, "after": ["test"]}, TEST], "these jobs wait for each other"),
         ([{**BUILD, "after": ["build"]}], "these jobs wait for each other"),
-        ([BUILD, {**TEST, "after": ["biuld"]}], "job test: "),
+        ([BUILD, {**TEST, "after": ["nobody"]}], "job test: "),
         ([BUILD, BUILD], "two jobs of the chain have the name build"),
         ([BUILD, {"name": "x"}], "job x: it has no command"),
         ([BUILD, {"name": " ", "command": "true"}], "name of job 2"),
@@ -109,7 +109,7 @@ def test_a_failure_ends_what_comes_after_it(face: Face, chain: Run, work: Path) 
 def test_a_chain_is_refused_as_a_whole(
     jobs: list[dict[str, Any]], said: str, face: Face, chain: Run, work: Path
 ) -> None:
-    error = chain(jobs, code="job_not_found" if "biuld" in str(jobs) else "invalid_argument")
+    error = chain(jobs, code="job_not_found" if "nobody" in str(jobs) else "invalid_argument")
     assert said in error["message"], error
     assert face.ok("list")["jobs"] == []
     assert not (work / "order").exists()
@@ -159,7 +159,7 @@ sys.exit(main())
 
 
 def test_a_start_that_fails_takes_back_those_before_it(cli: Cli, work: Path) -> None:
-    jobs = [
+    jobs: list[dict[str, Any]] = [
         {"name": "server", "command": "sleep 60"},
         {"name": "waits", "command": "touch ran", "after": ["server"]},
         {"name": "bad", "command": "touch ran"},
