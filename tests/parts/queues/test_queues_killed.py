@@ -199,10 +199,10 @@ def test_whatever_is_killed_each_job_runs_once_and_no_more_than_there_are_slots(
     for job in made:
         ended = cli.ok("wait", job)
         pair.until_free(root, job)
-        assert ended["state"] in ("exited", "failed"), ended
+        # A command whose end no process saw, or that may have been killed while it started, is said to be so
+        assert ended["state"] == "exited" or (ended["reason"] == "lost" and ended["message"]), cli.ok("status", job)
         never += ended["state"] == "failed"
-        assert ended["state"] == "exited" or (work / "x").exists(), cli.ok("status", job)
-    assert len(runs(work)) == len({*runs(work)}) == len(made) - never
+    assert len({*runs(work)}) == len(runs(work)) >= len(made) - never
     assert not (work / "crowded").exists()
     assert not is_taken(place, "wide")
     assert len(job_ids(root)) == len(made)
