@@ -167,6 +167,11 @@ class Part:
         parts names. It is asked in a caller, before anything is made. Errors: invalid_argument."""
         return {}
 
+    def run_instead(self, ctx: Context, args: Mapping[str, object]) -> Fields | None:
+        """Do what a call of run asks for by an argument of its own in place of a command, and return the answer (Started,
+        answers/starting.py); None where none is given. Errors: those of run."""
+        return None
+
     def check(self, definition: Definition) -> None:
         """Refuse a job that is to be made, or made again, and could not do what it asks for. It is asked in a caller,
         before anything is made. Errors: invalid_argument."""

@@ -9,9 +9,21 @@ from outlive.answers.job import Described, Job, PortHolder
 from outlive.answers.named import Fired
 from outlive.answers.of_parts import OfParts
 from outlive.answers.output import Shown, Tails
+from outlive.core.records import STATES
+
+
+class StartedJob(Part):
+    """One job."""
+
+    job_id: str = field("Its id.")
+    name: str = field("Its title, or else the first words of its command.")
+    state: str = field("Its state.", enum=[*STATES])
 
 
 class Started(Answer):  # of run, start and restart
+    jobs: list[StartedJob] | None = optional(
+        "Of several jobs, all; the other members are about the first of them.", place=LAST, entry=StartedJob
+    )
     job: Job = part(Job)
     shown: Shown = part(Shown)
     described: Described = part(Described)

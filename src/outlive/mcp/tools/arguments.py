@@ -46,6 +46,17 @@ class Reader:
 
     def read(self, given: Mapping[str, object]) -> dict[str, object]:
         """Return every argument of the action by its parameter, with defaults. Errors: invalid_argument."""
+        given_values = self.given(given)
+        there = [arg for arg in self._args.values() if arg.name in given_values]
+        missing = [
+            arg for arg in self._args.values() if arg.required and arg not in there and not is_stood_for(arg, there)
+        ]
+        if missing:
+            raise spelled(self._missing(missing[0].mcp), MCP, self._args.values(), self.written(given))
+        return {**self._fallbacks, **{name: copy.copy(self._fallbacks[name]) for name in self._mutable}, **given_values}
+
+    def given(self, given: Mapping[str, object]) -> dict[str, object]:
+        """Return the arguments that were sent, by the parameter. Errors: invalid_argument."""
         sent = self._named(given)
         try:
             # Before pydantic, which has words of its own for half a character; and after it what it
@@ -53,18 +64,9 @@ class Reader:
             self._check_texts(sent)
             checked = {name: values.checked(arg, sent[name]) for name, arg in self._args.items() if name in sent}
             self._check_texts({name: value for name, value in checked.items() if value is not sent[name]})
-            there = [self._args[name] for name in checked]
-            missing = [
-                name
-                for name, arg in self._args.items()
-                if arg.required and name not in checked and not is_stood_for(arg, there)
-            ]
-            if missing:
-                raise self._missing(missing[0])
         except OutliveError as error:
             raise spelled(error, MCP, self._args.values(), self.written(given)) from None
-        given_values = {self._args[name].name: value for name, value in checked.items()}
-        return {**self._fallbacks, **{name: copy.copy(self._fallbacks[name]) for name in self._mutable}, **given_values}
+        return {self._args[name].name: value for name, value in checked.items()}
 
     def _check_texts(self, by_name: Mapping[str, object]) -> None:
         args = [self._args[name] for name in by_name]

@@ -7,11 +7,15 @@ from collections.abc import Collection, Iterable, Mapping
 from outlive.part import Context, Definition, Fields, Inspection, Look, Part, Said
 
 AFTER = "after"  # the argument, and the member of `meta.json` and of `state.json`
+CHAIN, CHAIN_FILE = "jobs", "file"  # the arguments for several jobs at once
 
 
 class After(Part):
     name = "after"
-    arguments = {"dedupe_key": "outlive.parts.after.arguments:OF_JOB"}
+    arguments = {
+        "dedupe_key": "outlive.parts.after.arguments:OF_JOB",
+        "background": "outlive.parts.after.arguments:OF_CHAIN",
+    }
     fields = "outlive.parts.after.answers:Waits"
     listed = "outlive.parts.after.answers:InList"
     after_waits = ("outlive.parts.after.of_job",)
@@ -22,6 +26,13 @@ class After(Part):
         from outlive.parts.after import checks
 
         return {AFTER: [edge.to_dict() for edge in checks.parsed(ctx, args)]}
+
+    def run_instead(self, ctx: Context, args: Mapping[str, object]) -> Fields | None:
+        if args.get(CHAIN) is None and args.get(CHAIN_FILE) is None:
+            return None
+        from outlive.parts.after import chain
+
+        return chain.started(ctx, args)
 
     def check(self, definition: Definition) -> None:
         if definition.kept.get(AFTER) is not None:
@@ -63,6 +74,13 @@ class After(Part):
         from outlive.parts.after import of_job
 
         return of_job.why_not_started(answer)
+
+    def lines(self, answer: Mapping[str, object]) -> list[str]:
+        if not answer.get("jobs") or answer.get("type") != "run":
+            return []
+        from outlive.parts.after import of_job
+
+        return of_job.of_chain(answer)
 
 
 PART = After()

@@ -37,9 +37,9 @@ def parsed(ctx: Context, args: Mapping[str, object]) -> list[Edge]:
         raise invalid(AFTER, f"{len(items)} jobs to wait for; at most {_MOST}")
     edges: list[Edge] = []
     for item in items:
-        edge = _edge(ctx, item)
-        if edge not in edges:
-            edges.append(edge)
+        one = item if isinstance(item, Edge) else edge(ctx, item, {})
+        if one not in edges:
+            edges.append(one)
     return edges
 
 
@@ -54,10 +54,15 @@ def require(definition: Definition) -> None:
         raise invalid(AFTER, message, hint="Run it here, or start it there when the other job has ended.")
 
 
-def _edge(ctx: Context, item: object) -> Edge:
+def edge(ctx: Context, item: object, chain: Mapping[str, Definition]) -> Edge:
+    """Return what an item asks for. `chain`: jobs that are to be made together with this one, by their names. Errors:
+    invalid_argument, job_not_found, denied."""
     name, asked = named(item)
-    with lookup.open_job(ctx, name) as job:
-        other = job.read_meta()
+    if name in chain:
+        other = chain[name]
+    else:
+        with lookup.open_job(ctx, name) as job:
+            other = job.read_meta()
     if other.host is not None:
         message = f"job {short_id(other.job_id)} runs on {other.host}, and {argument(AFTER)} is of this machine"
         raise invalid(AFTER, message, hint="wait says when it has ended.")

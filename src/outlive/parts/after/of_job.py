@@ -55,6 +55,13 @@ def why_not_started(answer: Mapping[str, object]) -> str:
     return f"it waits for {counted(len(others), 'job')}"
 
 
+def of_chain(answer: Mapping[str, object]) -> list[str]:
+    """Return a line for each job of a chain that an answer is about."""
+    jobs = entries_of(answer, "jobs")
+    each = [f"  {text_of(one, 'job_id')} ({text_of(one, 'name')}): {text_of(one, 'state')}" for one in jobs]
+    return [f"It is the first of {counted(len(jobs), 'job')}:", *each]
+
+
 def _awaited(edge: Edge) -> Awaited:
     return Awaited(job_id=edge.job, name=edge.name, condition=words(edge))
 
