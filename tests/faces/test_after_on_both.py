@@ -88,7 +88,7 @@ def test_what_may_be_waited_for(form: Any, condition: str, face: Face) -> None:
         ({"job": "{job}", "exit": "all"}, "invalid_argument", "exit code"),
         ({"job": "{job}", "exit": 0, "port": 80}, "invalid_argument", "not both"),
         ({"job": "{job}", "regex": "("}, "invalid_argument", ""),
-        ({"job": "{job}", "readyness": 1}, "invalid_argument", "unknown condition"),
+        ({"job": "{job}", "ready": 1}, "invalid_argument", "unknown condition"),
         ({"job": "{job}", "until": "exit", "port": 80}, "invalid_argument", "beside until"),
         ({"job": "{job}", "until": []}, "invalid_argument", "until"),
         ({"port": 80}, "invalid_argument", "job"),
