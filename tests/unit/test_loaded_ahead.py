@@ -33,16 +33,11 @@ def test_a_fork_server_has_loaded_large_code_too() -> None:
     assert _reachable(loaded, HOOKS) == loaded
 
 
-# Hooks in the declaration of a part (part.py): no supervisor calls any, a server alone some
+# Hooks in the declaration of a part (part/): no supervisor calls any, a server alone some
 HOOKS = {name for name, hook in vars(Part).items() if callable(hook)}
 IN_A_SERVER = {"tools", "reads_object", "longest_call_ms"}
-# Loaded before the wait: a look at a condition, or the program, comes first
-EARLY = (
-    "outlive.jobs.conditions.http_get",
-    "outlive.parts.ports.checks",
-    "outlive.parts.ports.settings",
-    "outlive.parts.reports.checks",
-)
+# Loaded before the wait: a look at a condition comes first
+EARLY = ("outlive.jobs.conditions.http_get",)
 
 
 @pytest.mark.parametrize(
@@ -92,6 +87,8 @@ def _imported(module: str, never_called: set[str]) -> Iterator[str]:
         names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
         if isinstance(node, ast.ImportFrom):
             names = [str(node.module), *(f"{node.module}.{alias.name}" for alias in node.names)]
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "resolve_name":
+            names = [str(ast.literal_eval(one)).partition(":")[0] for one in node.args if isinstance(one, ast.Constant)]
         yield from (name for name in names if name.startswith("outlive") and _file(name).exists())
 
 

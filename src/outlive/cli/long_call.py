@@ -18,13 +18,14 @@ _NAMES = (
     *("jobs.diagnosis.findings", "jobs.interaction.prompt"),
     "jobs.told.notices",
     *("jobs.starting.adopting", "jobs.starting.scope"),
-    *("launch.from_cli", "supervisor.guardian"),
+    *("launch.engine", "launch.from_cli", "supervisor.guardian"),
 )
 
 
 def load() -> None:
     ours = (f"outlive.{name}" for name in _NAMES)
-    for name in (*ours, *(name for part in parts.every() for name in part.after_waits)):
+    of_job = (part.of_job.partition(":")[0] for part in parts.every() if part.of_job)
+    for name in (*ours, *of_job, *(name for part in parts.every() for name in part.after_waits)):
         with suppress(ImportError):  # of a library that is not installed; an answer that needs it says so
             importlib.import_module(name)
     large_code.load()

@@ -132,10 +132,10 @@ def _advice(inspection: Inspection, job: JobDir, asks: Prompt, supervisor: Stopp
 def said_by_parts(look: Look) -> Said:
     """Return what the parts of outlive say of a job."""
     fields, found = OfParts(), [*advice_of_missing(look.inspection)]
-    for part in parts.every():
-        said = part.described(look)
+    for name, one in parts.of_job(look.inspection.definition).items():
+        said = one.described(look)
         if said is not None:
-            setattr(fields, part.name, said.fields)
+            setattr(fields, name, said.fields)
             found += said.advice
     return Said(fields, found)
 
@@ -143,10 +143,10 @@ def said_by_parts(look: Look) -> Said:
 def given(inspection: Inspection) -> Said:
     """Return what a job was given by parts of outlive."""
     fields, found = Given(), list[Advice]()
-    for part in parts.every():
-        said = part.given_to(inspection) if part.given else None
+    for name, one in parts.of_job(inspection.definition, "given").items():
+        said = one.given_to(inspection)
         if said is not None:
-            setattr(fields, part.name, said.fields)
+            setattr(fields, name, said.fields)
             found += said.advice
     return Said(fields, found)
 
@@ -154,9 +154,8 @@ def given(inspection: Inspection) -> Said:
 def in_list(inspection: Inspection) -> Fields:
     """Return what the parts of outlive say of a job in a list."""
     fields = InList()
-    for part in parts.every():
-        if part.listed:
-            setattr(fields, part.name, part.entry_of(inspection))
+    for name, one in parts.of_job(inspection.definition, "listed").items():
+        setattr(fields, name, one.entry_of(inspection))
     return fields
 
 

@@ -13,6 +13,7 @@ from outlive.core.place import resolve_name
 
 if TYPE_CHECKING:  # a supervisor asks this list for names alone
     from outlive.part import Definition, Hold, Inspection, JobDir, Part, State
+    from outlive.part.of_job import OfJob
 
 NAMES = (
     "completion",
@@ -117,9 +118,25 @@ def how_to_answer(inspection: Inspection, *, hidden: bool) -> str | None:
     return next(filter(None, (part.how_to_answer(inspection, hidden=hidden) for part in every())), None)
 
 
+def of_job(definition: Definition, declaring: str = "of_job") -> dict[str, OfJob]:
+    """Return what parts do for a job, by the names of the parts: of those that kept something of it, and those that keep
+    nothing. `declaring`: only of those whose declaration has this name."""
+    keepers = _keepers(definition.kept)
+    return {
+        part.name: resolve_name(part.of_job)(definition)
+        for part in _declaring(declaring)
+        if part.of_job and (part.name in keepers or part.name not in KEEPERS.values())
+    }
+
+
+@cache
+def _declaring(name: str) -> tuple[Part, ...]:
+    return tuple(part for part in every() if getattr(part, name))
+
+
 def ports_of(definition: Definition, state: State | None = None) -> dict[str, int | None]:
     """Return the ports that parts gave a job, by their names; None as long as it has not started."""
-    return {name: port for part in every() for name, port in part.ports(definition, state).items()}
+    return {name: port for one in of_job(definition).values() for name, port in one.ports(state).items()}
 
 
 def missing(kept: Mapping[str, object]) -> list[str]:

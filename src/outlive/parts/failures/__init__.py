@@ -5,41 +5,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from outlive import limits
 from outlive.answers import Part as Fields
 from outlive.core.ids import short_id
 from outlive.core.members import object_of, text_of
-from outlive.part import (
-    Config,
-    Inspection,
-    JobDir,
-    LogCall,
-    Look,
-    Output,
-    Part,
-    Said,
-    Source,
-    View,
-)
+from outlive.part import Config, LogCall, Output, Part, Source, View
 
 MATCHERS = "output.problem_matcher"
-JOINING = "|;&\n"  # without one of these a string is one command
-_PASSING = (b"pass", b"ok", b"success", b"succeeded")  # what runners of tests print at the end, in any case ...
-_SUMMARY_BYTES = 1_024  # ... here
-
-
-def tests_passed(inspection: Inspection, output: Output) -> bool:
-    """Return whether a job ended well whose last words may be those of tests that passed."""
-    if not inspection.state.finished or inspection.state.ended_badly:
-        return False
-    end = output.read(max(0, output.end - _SUMMARY_BYTES), output.end).lower()
-    return any(word in end for word in _PASSING)
 
 
 class Failures(Part):
     name = "failures"
     arguments = {"context": "outlive.parts.failures.arguments:OF_LOG"}
     tables = {MATCHERS: "outlive.parts.failures.lines.problem_matchers:checked"}
+    of_job = "outlive.parts.failures.why:Why"
     fields = "outlive.parts.failures.answers:Before"
     after_waits = (
         "outlive.parts.failures.of_job",
@@ -49,20 +27,6 @@ class Failures(Part):
         "outlive.parts.failures.silence",
         "outlive.answers.other_run",
     )
-
-    def described(self, look: Look) -> Said | None:
-        definition, state = look.inspection.definition, look.inspection.state
-        text = " ".join(definition.command)
-        # It may find its own words where it looks for processes (causes/own_words.py)
-        looks = "pgrep" in text or "pkill" in text or ("grep" in text and "ps " in text)
-        joined = definition.shell is not None and any(sign in text for sign in JOINING)
-        ended = state.finished and (state.ended_badly or state.errno or joined or definition.sandbox is not None)
-        silent = look.silent_ms is not None and look.silent_ms >= limits.SILENT_MS
-        if not (looks or ended or silent or tests_passed(look.inspection, look.output)):
-            return None
-        from outlive.parts.failures import of_job
-
-        return of_job.said(look)
 
     def chosen(self, source: Source, since: int, stop: int, view: View, *, failed: bool) -> Fields | None:
         from outlive.parts.failures.lines import looked
@@ -80,11 +44,6 @@ class Failures(Part):
         from outlive.parts.failures.runs import compare
 
         return compare.lines(log, log.given["compare"])
-
-    def wants_person(self, inspection: Inspection, job: JobDir) -> str | None:
-        from outlive.parts.failures import silence
-
-        return silence.of_person(inspection, job)
 
     def lines(self, answer: Mapping[str, object]) -> list[str]:
         if not answer.get("previous"):

@@ -148,6 +148,9 @@ class Part:
 
     # --- a job that it has something to do with ---
 
+    # "module:class" of an OfJob (part/of_job.py). It is loaded for a job that has a member of the part in `meta.json`, or for
+    # each job if the part keeps none, and for long waits ahead
+    of_job: str = ""
     # Argument of a verb that makes a job, or of list, log, tail or poll → "module:ARGUMENTS" that stand behind it: a tuple of Arg
     # (verbs/spec.py)
     arguments: Mapping[str, str] = {}
@@ -165,15 +168,6 @@ class Part:
         parts names. It is asked in a caller, before anything is made. Errors: invalid_argument."""
         return {}
 
-    def check(self, definition: Definition) -> None:
-        """Refuse a job that is to be made, or made again, and could not do what it asks for. It is asked in a caller,
-        before anything is made. Errors: invalid_argument."""
-
-    def needs_scope(self, definition: Definition) -> bool:
-        """Return whether a job of this machine should be started in a systemd scope of its own, where one can be had. It is
-        asked in a caller, right before the start."""
-        return False
-
     def about_to(self, act: Act) -> None:
         """Take note of what a caller is about to do, or refuse it. It is called in the process of the caller (a command
         line or a server), after everything was checked and right before it is done: a process that is killed in the
@@ -183,30 +177,9 @@ class Part:
         """Take note that a job, of which `about_to` said that it starts, never ran. It is called in the process of the
         caller, which knows why: the job has no supervisor."""
 
-    def facts(self, definition: Definition) -> Iterable[tuple[str, str]]:
-        """Return label and text of what a person is shown of a job who is asked whether it may run."""
-        return ()
-
-    def given_to(self, inspection: Inspection) -> Said | None:
-        """Return what a job was given, in the fields of `given`, and what of it could not be given. None: nothing."""
-        return None
-
-    def entry_of(self, inspection: Inspection) -> Fields | None:
-        """Return what an entry of a list says of a job: a record of `listed`; None: nothing. It is asked for each entry."""
-        return None
-
     def selected(self, ctx: Context, args: Mapping[str, object]) -> Selected | None:
         """Return which jobs alone a list shows, of all directories and clients, where an argument of its own is given; None
         where none is. Errors: invalid_argument."""
-        return None
-
-    def ports(self, definition: Definition, state: State | None) -> Mapping[str, int | None]:
-        """Return the ports that a job was given, by the names by which a condition may ask for one; None as long as it has
-        not started (`state` None: there is none yet)."""
-        return {}
-
-    def described(self, look: Look) -> Said | None:
-        """Return what it says of a job; None: nothing. It is asked for each answer about one job."""
         return None
 
     def decoding(self, encoding: str | None) -> Decoding | None:
@@ -236,11 +209,6 @@ class Part:
 
     def log_lines(self, log: LogCall) -> Fields | None:
         """Return what `log` shows (LogLines, answers/reading.py) where its own arguments are given; None where none is."""
-        return None
-
-    def wants_person(self, inspection: Inspection, job: JobDir) -> str | None:
-        """Return what is to be said of a running job without a terminal that does nothing more until a person comes; None
-        of others. A caller who waits for it asks after some seconds, and is answered then."""
         return None
 
     def screen(self, inspection: Inspection, output: Output, end: int | None) -> Screen | None:
