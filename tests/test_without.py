@@ -389,3 +389,20 @@ def test_a_screen_is_shown_as_text_and_its_cursor_is_guessed_without_the_part(cl
     assert "faults" not in cli.ok("status", job["job_id"], env=env)
     for one in (drawn["job_id"], job["job_id"]):
         cli.ok("kill", one, env=env)
+
+
+def test_a_job_of_a_group_stays_readable_and_starts_without_the_part(cli: Cli, place: Path) -> None:
+    job = cli.ok("run", "--wait", "--group", "stack", "true")
+    created = cli.ok("create", "--group", "stack", "touch ran")["job_id"]
+    installed = Installed(place)
+    shutil.rmtree(installed.package / "parts" / "groups")
+    env: dict[str, str | None] = {**installed.env}
+    found = cli.ok("status", job["job_id"], env=env)
+    assert (found["state"], "group" in found) == ("exited", False)
+    assert "made with the part groups of outlive, which is not installed here" in found["hint"]
+    for verb in ("run", "list", "kill", "log"):
+        error = cli.error(verb, "--group", "stack", "true", code="invalid_argument", env=env)
+        assert error["message"] == f"unknown option of {verb}: --group"
+    assert "needs" in cli.error("log", code="invalid_argument", env=env)["message"]
+    assert cli.ok("start", "--wait", created, env=env)["state"] == "exited"
+    assert len(cli.ok("list", "--group", "stack")["jobs"]) == 2

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from hosts.test_ssh import box as box  # noqa: PLC0414 - a fixture
 from outlive.system import interpreter
+from parts.hosts.test_ssh import box as box  # noqa: PLC0414 - a fixture
 from support import pair
 from support.cli import Jobs, environment
 from support.fake_ssh import FakeSsh

@@ -19,6 +19,7 @@ PROVEN = {
     "launch": "faces/test_run_on_both.py::test_a_program_that_is_not_there_fails_at_its_launch",
     "lost": "durability/test_found_ends.py::test_an_end_found_by_a_reader_is_notified_once",
     "reboot": "durability/test_found_ends.py::test_after_a_reboot_a_job_that_ran_has_failed_for_that_reason",
+    "dependency": "parts/after/test_waits.py::test_a_job_that_can_never_start_fails_and_says_why",
     "oom": "durability/test_memory.py::test_a_command_that_takes_too_much_memory_in_a_scope_of_its_own_ended_by_oom",
 }
 

@@ -1,6 +1,6 @@
 """Clients that people use, over each transport: each lists the tools, runs a command, polls a job and kills it.
 
-The Python SDK's client does so here over stdio, and over HTTP and SSE in tests/over_mcp/test_serve.py.
+The Python SDK's client does so here over stdio, and over HTTP and SSE in tests/parts/http/test_serve.py.
 """
 
 from __future__ import annotations

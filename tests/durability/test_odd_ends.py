@@ -136,7 +136,7 @@ def test_a_fifo_as_stdin_or_env_file_holds_up_nobody(cli: Cli) -> None:
 # A command line whose supervisor takes a second to let go of a job that it could not start
 SLOW_TO_LET_GO = f"""
 import sys, time
-from outlive.supervisor import start
+from outlive.supervisor.starting import start
 refuse = start._refuse
 def slowly(*given):
     refuse(*given)

@@ -18,7 +18,7 @@ from outlive.jobs.starting.answer import Asked
 from outlive.jobs.starting.start_and_wait import StartCall
 from outlive.mcp.caller import Caller
 from outlive.mcp.tools.call import Calls
-from outlive.store.inspection.inspect import Inspection
+from outlive.store.inspection.inspection import Inspection
 from outlive.supervisor import control_server, fork_protocol, supervisor
 from outlive.supervisor.control_server import ControlServer
 from outlive.supervisor.event_loop import EventLoop

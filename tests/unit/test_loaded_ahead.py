@@ -33,11 +33,18 @@ def test_a_fork_server_has_loaded_large_code_too() -> None:
     assert _reachable(loaded, HOOKS) == loaded
 
 
-# Hooks in the declaration of a part (part/): no supervisor calls any, a server alone some
+# Hooks in the declaration of a part (part.py): no supervisor calls any, a server alone some
 HOOKS = {name for name, hook in vars(Part).items() if callable(hook)}
 IN_A_SERVER = {"tools", "reads_object", "longest_call_ms"}
-# Loaded before the wait: a look at a condition comes first
-EARLY = ("outlive.jobs.conditions.http_get",)
+# Loaded before the wait: a look at a condition, or the program, comes first
+EARLY = (
+    "outlive.jobs.awaited",
+    "outlive.jobs.conditions.http_get",
+    "outlive.parts.groups.members",
+    "outlive.parts.ports.checks",
+    "outlive.parts.ports.settings",
+    "outlive.parts.reports.checks",
+)
 
 
 @pytest.mark.parametrize(
@@ -54,6 +61,20 @@ def test_a_command_line_has_loaded_what_its_answer_may_need_when_it_waits_long(v
 def test_a_call_that_waits_long_does_not_fail_for_a_library_that_is_missing(library: str) -> None:
     loaded = _loaded(f"sys.modules[{library!r}] = None; from outlive.cli import long_call; long_call.load()")
     assert "outlive.supervisor.guardian" in loaded
+
+
+@pytest.mark.parametrize("module", ["outlive.cli.summary", parts.EMULATOR])
+def test_a_call_that_waits_long_does_not_fail_for_a_file_that_an_update_takes_away_meanwhile(module: str) -> None:
+    """The importer has found it when it reads it."""
+    taken = (
+        f"path.partition('.')[0].endswith(({module.replace('.', '/')!r}, '/__pycache__/{module.rpartition('.')[2]}'))"
+    )
+    loaded = _loaded(
+        "from importlib.machinery import SourceFileLoader as Loader; read = Loader.get_data; "
+        f"Loader.get_data = lambda self, path: read(self, '/gone' if {taken} else path); "
+        "from outlive.cli import long_call; long_call.load()"
+    )
+    assert module not in loaded and "outlive.supervisor.guardian" in loaded
 
 
 def _loaded(code: str) -> set[str]:

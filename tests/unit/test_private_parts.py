@@ -27,6 +27,8 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 import outlive
 from outlive.mcp import private_parts
+from outlive.parts.http import private_parts as of_http
+from outlive.parts.push import private_parts as of_push
 from support.mcp_client import BOUND_S
 
 SOURCE = Path(outlive.__file__).parent
@@ -34,7 +36,8 @@ OURS = {"self", "cls"}
 
 
 def test_each_part_names_a_test_that_is_here() -> None:
-    named = re.findall(r"Test:\s+(?:#\s+)?`(\w+)`", inspect.getsource(private_parts))
+    source = "".join(map(inspect.getsource, (private_parts, of_http, of_push)))
+    named = re.findall(r"Test:\s+(?:#\s+)?`(\w+)`", source)
     assert len(named) == len(set(named)) >= 7
     assert not [name for name in named if not callable(globals().get(name))]
 
@@ -61,7 +64,7 @@ def test_the_sdk_ends_the_exit_stack_of_a_connection_with_it() -> None:
     async def prompts(
         ctx: ServerRequestContext[Any], _params: types.PaginatedRequestParams | None
     ) -> types.ListPromptsResult:
-        stack = private_parts.connection_of(ctx).exit_stack
+        stack = of_push.connection_of(ctx).exit_stack
         assert isinstance(stack, AsyncExitStack)
         stack.callback(ended.append, True)
         return types.ListPromptsResult(prompts=[])
@@ -76,7 +79,7 @@ def test_the_sdk_ends_the_exit_stack_of_a_connection_with_it() -> None:
 
 
 def test_the_sdk_logs_what_a_client_sent_under_this_name() -> None:
-    assert sse.logger.name == private_parts.QUOTING_LOGGER
+    assert sse.logger.name == of_http.QUOTING_LOGGER
     assert 'logger.exception("Failed to parse message")' in inspect.getsource(sse)
 
 
@@ -85,7 +88,7 @@ def test_starlette_keeps_the_send_of_a_request() -> None:
 
     async def receive() -> Any: ...
 
-    assert private_parts.send_of(Request({"type": "http"}, receive, send)) is send
+    assert of_http.send_of(Request({"type": "http"}, receive, send)) is send
 
 
 def test_a_route_that_serves_get_only_refuses_head() -> None:
@@ -94,7 +97,7 @@ def test_a_route_that_serves_get_only_refuses_head() -> None:
 
     route = Route("/", answer, methods=["GET"])
     assert _status(route, "HEAD") == 200
-    private_parts.serve_get_only(route)
+    of_http.serve_get_only(route)
     assert (_status(route, "HEAD"), _status(route, "GET")) == (405, 200)
 
 
@@ -186,7 +189,7 @@ def test_uvicorn_makes_its_protocol_with_the_class_in_its_configuration() -> Non
         given.append(context)
         return _Noted
 
-    private_parts.terminate_tls_with(config, protocol)
+    of_http.terminate_tls_with(config, protocol)
     answer = asyncio.run(_exchange(config, uvicorn.Server(config)))
     assert given == ["a context"]
     assert answer.startswith(b"HTTP/1.1 204")  # in plain text: asyncio was given no context

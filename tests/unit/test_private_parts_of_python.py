@@ -20,6 +20,10 @@ SOURCE = Path(outlive.__file__).parent
 # Where each is used. (`_thread` is documented, and always there.)
 PRIVATE_MODULES = {
     "mcp/threads.py": {"_thread"},
+    # `threading` runs code after each fork: 0.3 MB of each job
+    "store/cleanup/deletions.py": {"_thread"},
+    "store/inbox.py": {"_thread"},
+    "system/fds.py": {"_thread"},
     "system/prctl.py": {"_ctypes"},
 }
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 
 from outlive.render.plain_text import readable
 from outlive.render.redraws import replayed
 from unit.test_render_plain_text import TEXTS
 
 UP, ERASE = "\x1b[1A", "\x1b[2K"
+TO_A_ROW = r"(?:\x1b\[|\x9b)[0-9;]*[Hfd]"
 
 
 def frames(erased: str, rows: int = 4) -> str:
@@ -46,9 +49,10 @@ def test_what_is_left_of_a_longer_frame_is_blank_or_as_it_was() -> None:
 
 
 @given(TEXTS)
-def test_no_more_lines_are_shown_than_were_printed(text: str) -> None:
+@example("0\x1b[H0")
+def test_no_more_lines_are_shown_than_were_printed_or_put_in_a_row_of_the_screen(text: str) -> None:
     shown = replayed(text)
-    assert shown.count("\n") <= text.count("\n")
+    assert shown.count("\n") <= text.count("\n") + len(re.findall(TO_A_ROW, text))
     assert readable(shown) == shown
 
 

@@ -34,6 +34,7 @@ class EndedJob(Part):
     state: str = field("Its state.", enum=[*STATES])
     exit_code: int | None = maybe("Its exit code.", minimum=None)
     reason: str | None = maybe("Why it ended.", enum=[*REASONS, None])
+    survivors_count: int | None = optional("How many of its processes are still alive, if any are.")
     error: str | None = optional("Why nothing was done to it.")
 
 

@@ -8,5 +8,5 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from outlive.answers.shapes import *  # noqa: F403
 else:
-    Approval = Engine = Entry = Event = Fault = Finding = Fired = Keyboard = Notice = Notification = OwnFinding = None
+    Approval = Engine = Event = Fault = Finding = Fired = Keyboard = Notice = Notification = OwnFinding = None
     Queue = Usage = None

@@ -1,4 +1,4 @@
-"""The fields that parts of outlive add to what answers say of a job (part/)."""
+"""The fields that parts of outlive add to what answers say of a job (part.py)."""
 
 from __future__ import annotations
 

@@ -66,7 +66,22 @@ class LogLines(Part):
     hint: str | None = known.HINT
 
 
+class LoggedJob(Part):
+    """One job."""
+
+    job_id: str = field("Its id.")
+    name: str | None = optional("Its title, or else the first words of its command.")
+    state: str = field("Its state.", enum=[*STATES])
+    exit_code: int | None = maybe("Its exit code.", minimum=None)
+    next_seq: int = known.NEXT_SEQ
+
+
 class Log(Answer):  # of log
+    jobs: list[LoggedJob] | None = optional(
+        "Of several jobs, all: output has lines of each, with its name in front; the other members are about one of them.",
+        place=LAST,
+        entry=LoggedJob,
+    )
     job: Job = part(Job)
     ended: HowEnded | None = part(HowEnded)
     timeout_ms: int = known.TIMEOUT
@@ -140,7 +155,22 @@ class Events(Answer):  # of events
     hint: str | None = known.HINT
 
 
+class UsedJob(Part):
+    """One job."""
+
+    job_id: str = field("Its id.")
+    name: str | None = optional("Its title, or else the first words of its command.")
+    state: str = field("Its state.", enum=[*STATES])
+    usage: Usage | None = optional("What it uses or used.")
+    error: str | None = optional("Why that is not known.")
+
+
 class Used(Answer):  # of usage
+    jobs: list[UsedJob] | None = optional(
+        "Of several jobs, all: usage is of all together; the other members are about one of them.",
+        place=LAST,
+        entry=UsedJob,
+    )
     job: Job = part(Job)
     ended: HowEnded | None = part(HowEnded)
     usage: Usage = field(known.USAGE)

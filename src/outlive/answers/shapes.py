@@ -5,9 +5,9 @@ A record names one of them as the type of a field; to the type checker it is a d
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
-from outlive.answers import DECISIONS, TIME, Part, field, maybe, optional
+from outlive.answers import TIME, Part, field, maybe, optional
 from outlive.core.records import APPROVALS, STATES
 
 
@@ -142,31 +142,6 @@ class _Fired(Part):
     idle_ms: int | None = optional("How long it has been quiet.")
 
 
-class _Checked(Part):
-    """One command."""
-
-    command: list[str] = field("Its words; of a string that cannot be split, the string.")
-    decision: str = field("What is decided about it.", enum=DECISIONS)
-    rule: str = field("The rule that decided.")
-    reason: str | None = field("The reason of the rule.")
-    unknown: str | None = optional("Why it is not known what it runs.")
-
-
-class _Entry(Part):
-    """Something that was done: who, over which face and token, what, where."""
-
-    SCHEMA = {"additionalProperties": True}  # the members of each verb: docs/reference/configuration.md
-
-    id: str = field("The entry's own id.")
-    at: str = field("When.", format=TIME)
-    verb: str = field("The verb; end: a job ended.")
-    job_id: str | None = optional("The job.")
-    token: str | None = optional("The name of the token, over HTTP.")
-    outcome: dict[str, object] | None = maybe(
-        "Of a start: how its job ended, or how it is now; null: not known any more."
-    )
-
-
 class _Finding(Part):
     """One check."""
 
@@ -183,14 +158,6 @@ class _OwnFinding(_Finding):
         "fail: outlive does not work as promised. warn: something to know.", enum=["ok", "warn", "fail"]
     )
     details: dict[str, object] | None = optional("The same for a program; what is in it depends on the check.")
-
-
-class _Besides(Part):
-    """One member."""
-
-    member: str = field("Its name.")
-    value: Any = field("Its value.")
-    why: str = field("What it is there for.")
 
 
 # Type of an event → what else it holds
@@ -284,10 +251,7 @@ WatchEntry = Annotated[dict[str, object], _WatchEntry]
 Notification = Annotated[dict[str, object], _Notification]
 Fault = Annotated[dict[str, str], _Fault]
 Fired = Annotated[dict[str, object], _Fired]
-Checked = Annotated[dict[str, object], _Checked]
-Entry = Annotated[dict[str, object], _Entry]
 Finding = Annotated[dict[str, object], _Finding]
 OwnFinding = Annotated[dict[str, object], _OwnFinding]
-Besides = Annotated[dict[str, object], _Besides]
 Event = Annotated[dict[str, object], _Event]
 Notice = Annotated[dict[str, object], _Notice]

@@ -24,7 +24,6 @@ from outlive.render import events, times
 from outlive.render.plain_text import readable
 from outlive.verbs import brief
 
-_STATUS_COLOURS = {"ok": "32", "warn": "33", "fail": "31"}
 HEAD = ("JOB", "STATE", "RESULT", "AGE", "NAME", "TAGS")
 
 # What the face adds to an answer; of these the hint and the last lines of `status` stand below
@@ -46,10 +45,6 @@ def answer(answer: dict[str, object], style: Style, *, verbose: bool = False) ->
     own = parts.for_person(text_of(answer, "type"))
     if own is not None:
         return own(answer, style, verbose=verbose)
-    if answer["type"] == "doctor":
-        return _checks(answer, style)
-    if answer["type"] in ("install", "uninstall"):
-        return _client(answer)
     texts = [] if answer["type"] in _TEXT_ONLY else [_head(answer, style, verbose=verbose)]
     texts += _texts(answer)
     texts.append(hint(answer))
@@ -68,21 +63,7 @@ def _head(answer: dict[str, object], style: Style, *, verbose: bool) -> str:
         return _deleted(answer)
     if answer["type"] == "usage":
         return usage.of(answer, style)
-    return _alone(answer, style) or fields(answer, style)
-
-
-# Answers that are one list, and what is said where that is empty
-_LISTS = {"hosts": ("hosts", ""), "token_list": ("tokens", "There are no tokens: `outlive token add NAME` makes one.")}
-
-
-def _alone(answer: dict[str, object], style: Style) -> str:
-    """Return the one table of an answer that is a list; "" for any other answer."""
-    if answer["type"] == "policy_list" and not (answer["rules"] or answer["approvals"]):
-        return "There are no rules, and nothing was approved for good.\n"
-    name, empty = _LISTS.get(text_of(answer, "type"), ("", ""))
-    if not name:
-        return ""
-    return _rows(entries_of(answer, name), style) if answer[name] else f"{empty}\n"
+    return fields(answer, style)
 
 
 def _deleted(answer: dict[str, object]) -> str:
@@ -130,36 +111,6 @@ def _jobs(answer: dict[str, object], style: Style, *, verbose: bool) -> str:
     return text + (f"({' '.join(footer)})\n" if footer else "")
 
 
-_CHANGES = {"added": "Added to", "updated": "Updated in", "removed": "Removed from", "none": "Nothing to do in"}
-
-
-def _client(answer: dict[str, object]) -> str:
-    """Tell what was done to the configuration of an MCP client, or what to do where nothing was written."""
-    if "clients" in answer:
-        text = "".join(
-            _client(one) if "path" in one else f"{line(text_of(one, 'client'))}: {line(text_of(one, 'hint'))}\n"
-            for one in entries_of(answer, "clients")
-        )
-        return text + hint(answer)
-    change = text_of(answer, "change")
-    if answer["written"] or change == "none":
-        text = f"{_CHANGES[change]} {line(text_of(answer, 'path'))} (server {line(text_of(answer, 'name'))}).\n"
-        if answer.get("backup"):
-            text += f"As it was before the first change: {line(text_of(answer, 'backup'))}\n"
-        text += "".join(
-            f"  {line(text_of(one, 'member'))} = {json.dumps(one['value'])}: {line(text_of(one, 'why'))}\n"
-            for one in entries_of(answer, "besides")
-            if answer["written"]
-        )
-    else:
-        would = f"would be {_CHANGES[change].lower()}" if change else "cannot be merged into"
-        text = f"{line(text_of(answer, 'name'))} {would} {line(text_of(answer, 'path'))}; nothing was written.\n"
-    if not answer["written"] and change != "none" and answer.get("fragment"):
-        text += "\n" + readable(text_of(answer, "fragment"))
-        text += f"\nOr: {line(text_of(answer, 'own_command'))}\n" if answer.get("own_command") else ""
-    return text + hint(answer)
-
-
 def _events(answer: dict[str, object], style: Style) -> str:
     rows = []
     for _, alike in groupby(entries_of(answer, "events"), key=lambda event: (event["type"], events.about(event))):
@@ -170,22 +121,6 @@ def _events(answer: dict[str, object], style: Style) -> str:
     if not rows and not answer.get("damage"):
         text = "No events yet.\n"
     return text + "".join(f"({line(text_of(answer, name))})\n" for name in ("damage", "hint") if answer.get(name))
-
-
-def _checks(answer: dict[str, object], style: Style) -> str:
-    """Return one line for each check, with what to do below it."""
-    checks = entries_of(answer, "checks")
-    width = max(len(text_of(check, "name")) for check in checks)
-    lines = []
-    for check in checks:
-        status = text_of(check, "status")
-        status = style.paint(status.ljust(4), _STATUS_COLOURS.get(status))
-        lines.append(f"{status}  {line(_label(text_of(check, 'name'))).ljust(width)}  {line(text_of(check, 'found'))}")
-        if check.get("advice"):
-            lines.append(f"{' ' * (width + 8)}→ {line(text_of(check, 'advice'))}")
-    counts = [text_of(check, "status") for check in checks]
-    verdict = f"{counts.count('fail')} failed, {counts.count('warn')} to think about"
-    return "\n".join([*lines, "", verdict if set(counts) - {"ok"} else "All is well."]) + "\n"
 
 
 def row(job: dict[str, object], now: float) -> list[str]:
@@ -232,7 +167,7 @@ def fields(answer: dict[str, object], style: Style) -> str:
     first = sorted(((place, name) for name, place in places.items() if place is not None and place > 0))
     names = [*(name for _, name in first), *(name for name, place in places.items() if place is None)]
     said = [name for name in names if answer[name] not in (None, "", [], {})]
-    shown = [(_label(name), _value(name, answer[name], style)) for name in said]
+    shown = [(label_of(name), _value(name, answer[name], style)) for name in said]
     if not shown:
         return ""
     width = max(len(label) for label, _ in shown)
@@ -243,7 +178,7 @@ def fields(answer: dict[str, object], style: Style) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _label(name: str) -> str:
+def label_of(name: str) -> str:
     for unit in ("_ms", "_bytes"):
         if name.endswith(unit) and name != unit:
             name = name[: -len(unit)]
@@ -270,7 +205,9 @@ def _number(name: str, value: float) -> str:
 def _object(members: dict[str, object], style: Style) -> str:
     """Return an object as lines of its own, without members that say nothing."""
     shown = [
-        (_label(name), _value(name, value, style)) for name, value in members.items() if value not in (None, "", [], {})
+        (label_of(name), _value(name, value, style))
+        for name, value in members.items()
+        if value not in (None, "", [], {})
     ]
     width = max((len(label) for label, _ in shown), default=0)
     return "".join(f"\n    {label.ljust(width)}  " + value.replace("\n", "\n    ") for label, value in shown)
@@ -283,16 +220,16 @@ def _list(values: list[object], style: Style) -> str:
     objects = [value for value in values if isinstance(value, dict)]
     if len(objects) < len(values):
         return line(json.dumps(values))
-    indented = _rows(objects, Style(now=style.now)).rstrip("\n")
+    indented = table_of(objects, Style(now=style.now)).rstrip("\n")
     return "\n    " + indented.replace("\n", "\n    ")
 
 
-def _rows(values: list[dict[str, object]], style: Style) -> str:
+def table_of(values: list[dict[str, object]], style: Style) -> str:
     """Return a table of objects, without the columns in which none says anything."""
     names = dict.fromkeys(name for value in values for name in value)
     head = [name for name in names if any(value.get(name) not in (None, "", [], {}) for value in values)]
     rows = [[_cell(name, value.get(name)) for name in head] for value in values]
-    return table(tuple(_label(name).upper() for name in head), rows, style)
+    return table(tuple(label_of(name).upper() for name in head), rows, style)
 
 
 def _cell(name: str, value: object) -> str:

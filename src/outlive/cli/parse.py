@@ -19,7 +19,21 @@ from outlive.cli import values
 from outlive.core.nearest import nearest
 from outlive.errors import OutliveError, invalid
 from outlive.verbs import meaning
-from outlive.verbs.spec import BOOL, ENV, ITEMS, MS, OBJECT, PATH, STRS, WORDS, Arg, GlobalOptions, Verb, check_texts
+from outlive.verbs.spec import (
+    BOOL,
+    ENV,
+    ITEMS,
+    MS,
+    OBJECT,
+    PATH,
+    STRS,
+    WORDS,
+    Arg,
+    GlobalOptions,
+    Verb,
+    check_texts,
+    is_stood_for,
+)
 
 GLOBALS = (
     Arg("root", PATH, "Job root, instead of OUTLIVE_ROOT or the default place."),
@@ -236,7 +250,7 @@ class _Reader:
                 return None
             hint = f"Write the command behind the options: outlive {self.verb} make test."
             raise invalid(arg.name, "empty command", hint=hint, usage=True)
-        if arg.required:
+        if arg.required and not is_stood_for(arg, (one for one in self.args if one.name in self.given)):
             hint = arg.missing or f"`outlive {self.verb} --help` shows what it takes."
             raise invalid(arg.name, f"{self.verb} needs {arg.cli}", hint=hint, usage=True)
         return _fresh(arg.default)

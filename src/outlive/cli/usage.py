@@ -6,7 +6,7 @@ from outlive import parts
 from outlive.cli import summary
 from outlive.cli.text import Style, line
 from outlive.core.ids import short_id
-from outlive.core.members import number_of, object_of, text_of
+from outlive.core.members import entries_of, number_of, object_of, text_of
 from outlive.core.units import duration, size
 
 # How each source of a figure is named
@@ -23,6 +23,11 @@ def of(answer: dict[str, object], style: Style) -> str:
     used, over = object_of(answer, "usage"), answer["state"] not in ("created", "running", "unknown")
     job = style.paint(f"job {line(short_id(text_of(answer, 'job_id')))}", "1")
     about = f"{job}  {style.paint(summary.state_of(answer), summary.colour(answer))}"
+    several = entries_of(answer, "jobs")
+    if several:
+        running = sum(one.get("state") == "running" for one in several)
+        about = f"{style.paint(f'{len(several)} jobs', '1')}  {running} running"
+        over = not running
     rows = [row for row in _rows(used, over=over) if row[2]]
     width = max(len(label) for _, label, _ in rows)
     beside = [one for part in parts.every() for one in part.beside_usage(answer)]

@@ -10,7 +10,7 @@ from outlive.jobs.processes import survivors
 from outlive.jobs.starting import gate
 from outlive.launch import engines
 from outlive.store.inspection import completion, handed_over, inspect
-from outlive.store.inspection.inspect import Inspection
+from outlive.store.inspection.inspection import Inspection
 from outlive.store.job_dir import LOCK, JobDir
 
 _DELETED_TRIES, _DELETED_TRY_S = 20, 0.01

@@ -14,7 +14,7 @@ from outlive.errors import OutliveError
 from outlive.jobs.processes import stopped
 from outlive.launch import engines
 from outlive.store.inspection import handed_over
-from outlive.store.inspection.inspect import is_elsewhere
+from outlive.store.inspection.inspection import is_elsewhere
 from outlive.store.job_dir import JobDir
 from outlive.system import fds, machine, process, tree
 from outlive.system.waiting import pause

@@ -19,7 +19,7 @@ from outlive.jobs.told import ownership
 from outlive.launch import engines
 from outlive.store.cleanup import delete as store_delete
 from outlive.store.cleanup.deletions import REMOVED, Deletions
-from outlive.store.inspection.inspect import Inspection
+from outlive.store.inspection.inspection import Inspection
 from outlive.store.job_dir import JobDir
 from outlive.system import process, signals
 from outlive.system.waiting import pause
@@ -76,6 +76,7 @@ def _not_started(ctx: Context, job: JobDir, inspection: Inspection, number: int)
     for one that only waits for `start`."""
     held = gate.of(inspection.definition)
     if held is not None:
+        acts.about_to(ctx, "kill", job.job_id, signal=signals.name_of(number))
         inspection = held.withdraw(ctx, job)
     if inspection.state.state == "created" and inspection.definition.host is not None:
         inspection = _cancelled(ctx, job, inspection, number)

@@ -25,7 +25,7 @@ from outlive.jobs.pipelines import stages
 from outlive.jobs.processes import descendants, stopped_supervisor
 from outlive.jobs.starting import gate
 from outlive.part import Look, Said
-from outlive.store.inspection.inspect import Inspection
+from outlive.store.inspection.inspection import Inspection
 from outlive.store.job_dir import LOGS, JobDir
 from outlive.store.output.merged import Output
 from outlive.system import process

@@ -6,7 +6,7 @@ import os
 
 from outlive import limits
 from outlive.core.records import OwnGroup, State
-from outlive.store.inspection.inspect import Inspection
+from outlive.store.inspection.inspection import Inspection
 from outlive.store.job_dir import LOCK, JobDir
 from outlive.system import process, tree
 from outlive.system.job_group import JobGroup

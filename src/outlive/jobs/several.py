@@ -1,13 +1,15 @@
-"""The jobs that one call ends or deletes: those that it names, or the caller's own with some tags."""
+"""The jobs that one call is about: those that it names, those that an argument of a part names, or the caller's own with
+some tags."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 
+from outlive import parts
 from outlive.answers.ending import Deleted, EndedJob
 from outlive.core.labels import check_tag_pattern, tag_matches
-from outlive.core.records import FINISHED
+from outlive.core.records import FINISHED, Definition
 from outlive.errors import ENDED_JOBS, OutliveError, argument, invalid
 from outlive.jobs import adoption, awaited, lookup
 from outlive.jobs.context import Context
@@ -16,23 +18,52 @@ from outlive.store.inspection.inspection import Inspection
 from outlive.store.job_dir import JobDir
 
 
+def named(
+    ctx: Context, names: Sequence[str], args: Mapping[str, object], open_one: Callable[[str], JobDir]
+) -> list[JobDir] | None:
+    """Open the jobs that were named, with `open_one`, or those that an argument of a part names (Part.selected); None where
+    neither is given. The caller closes them. `args`: of the call.
+
+    Errors: invalid_argument, job_not_found, as `open_one`.
+    """
+    only = parts.selected(ctx, args)
+    if only is None:
+        return awaited.named(names, open_one) if names else None
+    if names:
+        raise invalid("job", f"give {argument('job')} or {only.name}, not both")
+    found = []
+    for job_id in only.job_ids:
+        with suppress(OutliveError):  # removed meanwhile
+            found.append(lookup.open_known(ctx.caller, job_id))
+    if not found:
+        raise OutliveError("job_not_found", f"no job of yours is in {only.name}", hint=only.hint or None)
+    return found
+
+
 @contextmanager
 def opened(
-    ctx: Context, named: Sequence[str], tags: Sequence[str], open_one: Callable[[str], JobDir], ids: Iterable[str]
+    ctx: Context,
+    names: Sequence[str],
+    tags: Sequence[str],
+    of_parts: Mapping[str, object],
+    open_one: Callable[[str], JobDir],
+    ids: Iterable[str],
 ) -> Iterator[list[JobDir]]:
-    """Open each job that was named, with `open_one`; or of `ids` the caller's own that have all the tags.
+    """Open each job that was named (`named`); or of `ids` the caller's own that have all the tags.
 
     All are opened before anything is done to one: a name that means no job changes nothing. Errors: invalid_argument,
     invalid_tag, job_not_found, as `open_one`.
     """
-    if bool(named) == bool(tags):
-        message = f"give {argument('job')} or {argument('tags')}" + (", not both" if named else "")
+    given = [name for name, value in {"job": names, "tags": tags, **of_parts}.items() if value not in (None, (), [])]
+    if len(given) != 1:
+        one, other = (*given, "job", "tags")[:2]
+        message = f"give {argument(one)} or {argument(other)}" + (", not both" if given else "")
         ended = f" {ENDED_JOBS}" if ctx.verb == "remove" else ""
         raise invalid("job", message, hint=f"`list` shows the jobs; several are taken, or the tags of your own.{ended}")
     with ExitStack() as stack:
-        if named:
-            found = {job.job_id: job for job in map(stack.enter_context, awaited.named(named, open_one))}
-            yield list(found.values())
+        if not tags:
+            found = named(ctx, names, of_parts, open_one) or ()
+            yield list({job.job_id: job for job in map(stack.enter_context, found)}.values())
             return
         for tag in tags:
             check_tag_pattern(tag)
@@ -40,6 +71,28 @@ def opened(
         if not jobs:
             raise OutliveError("job_not_found", f"no job of yours has the tags {', '.join(tags)}")
         yield jobs
+
+
+def in_order(jobs: Sequence[JobDir]) -> list[list[JobDir]]:
+    """Return the jobs in the order in which they are ended: first those that no other of them needs (Part.needs_of), then
+    those that only these need, and so on."""
+    left = {job.job_id: job for job in jobs}
+    needs = {job_id: parts.needed_by(_definition(job)) & left.keys() - {job_id} for job_id, job in left.items()}
+    order: list[list[JobDir]] = []
+    while left:
+        needed = {other for job_id in left for other in needs[job_id]}
+        layer = [job for job_id, job in left.items() if job_id not in needed] or list(left.values())
+        order.append(layer)
+        for job in layer:
+            del left[job.job_id]
+    return order
+
+
+def _definition(job: JobDir) -> Definition:
+    try:
+        return job.read_meta()
+    except (OSError, OutliveError):  # damaged: it needs no job that is known
+        return Definition()
 
 
 def ended(ctx: Context) -> Iterator[JobDir]:

@@ -14,7 +14,7 @@ from outlive.config import Config
 from outlive.core.hosts import HostSettings
 from outlive.core.records import Definition
 from outlive.errors import OutliveError
-from outlive.store.inspection.inspect import Inspection
+from outlive.store.inspection.inspection import Inspection
 from outlive.store.job_dir import JobDir, Locks
 from outlive.store.root import Store
 

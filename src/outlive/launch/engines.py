@@ -12,7 +12,7 @@ from outlive.core.place import resolve_name
 from outlive.core.records import LOCAL, Definition
 from outlive.errors import argument, invalid
 from outlive.store.inspection import handed_over
-from outlive.store.inspection.inspect import Inspection
+from outlive.store.inspection.inspection import Inspection
 from outlive.store.job_dir import JobDir
 
 if TYPE_CHECKING:

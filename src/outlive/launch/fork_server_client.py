@@ -16,10 +16,10 @@ import time
 
 import outlive
 from outlive import limits
-from outlive.launch.interpreter import argv_of
 from outlive.supervisor.fork_protocol import LEND, Pair
 from outlive.system import code_archive, fault_points, fds
 from outlive.system.fds import Closing
+from outlive.system.fresh_interpreter import argv_of
 
 LENT_PAIRS = 16  # idle pairs of a server that wait for another job
 

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, TypeAlias
 from outlive.core.place import resolve_name
 
 if TYPE_CHECKING:  # a supervisor asks this list for names alone
-    from outlive.part import Definition, Hold, Inspection, JobDir, Part, State
-    from outlive.part.of_job import OfJob
+    from outlive.part import Context, Definition, Hold, Inspection, JobDir, Part, Selected, State
+    from outlive.part_of_job import OfJob
 
 NAMES = (
     "completion",
@@ -36,6 +36,7 @@ NAMES = (
     "encodings",
     "masks",
     "ports",
+    "groups",
     "after",
 )  # the order in which they are asked
 # Member of `meta.json` → the part that keeps it there
@@ -45,8 +46,10 @@ KEEPERS = {
     "approval": "permission",
     "sandbox": "sandbox",
     "ports": "ports",
+    "group": "groups",
     "after": "after",
 }
+_KEEPING = frozenset(KEEPERS.values())
 # Members of `meta.json` of a job that starts when the part lets it (jobs/starting/gate.py): it is not started without the part
 HELD = ("approval",)
 # Section of the configuration → the part that has its keys (`settings`)
@@ -61,6 +64,8 @@ CONFINES = "sandbox"
 # The module of a part whose `render` says where the cursor is, in a fork of the supervisor of a job with a terminal
 # (supervisor/input/terminal.py), which guesses without the part
 EMULATOR = "outlive.parts.terminal.drawing"
+
+_OF_JOB = "outlive.part_of_job:made"  # which no supervisor needs
 
 # Of an answer: what it shows of a job, and lines of ours about it
 Text: TypeAlias = Callable[[Mapping[str, object]], tuple[str, list[str]]]
@@ -118,15 +123,13 @@ def how_to_answer(inspection: Inspection, *, hidden: bool) -> str | None:
     return next(filter(None, (part.how_to_answer(inspection, hidden=hidden) for part in every())), None)
 
 
-def of_job(definition: Definition, declaring: str = "of_job") -> dict[str, OfJob]:
+def of_job(definition: Definition, declaring: str = "name") -> dict[str, OfJob]:
     """Return what parts do for a job, by the names of the parts: of those that kept something of it, and those that keep
     nothing. `declaring`: only of those whose declaration has this name."""
     keepers = _keepers(definition.kept)
-    return {
-        part.name: resolve_name(part.of_job)(definition)
-        for part in _declaring(declaring)
-        if part.of_job and (part.name in keepers or part.name not in KEEPERS.values())
-    }
+    each = (one for one in _declaring(declaring) if one.name in keepers or (one.of_job and one.name not in _KEEPING))
+    make = resolve_name(_OF_JOB)
+    return {part.name: make(part, definition) for part in each}
 
 
 @cache
@@ -137,6 +140,16 @@ def _declaring(name: str) -> tuple[Part, ...]:
 def ports_of(definition: Definition, state: State | None = None) -> dict[str, int | None]:
     """Return the ports that parts gave a job, by their names; None as long as it has not started."""
     return {name: port for one in of_job(definition).values() for name, port in one.ports(state).items()}
+
+
+def selected(ctx: Context, args: Mapping[str, object]) -> Selected | None:
+    """Return the jobs that a call is about by an argument of a part; None where it has none."""
+    return next(filter(None, (part.selected(ctx, args) for part in every())), None)
+
+
+def needed_by(definition: Definition) -> set[str]:
+    """Return the ids of the jobs that a job needs, as parts know."""
+    return {job_id for part in every() for job_id in part.needs_of(definition)}
 
 
 def missing(kept: Mapping[str, object]) -> list[str]:

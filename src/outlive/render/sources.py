@@ -21,7 +21,7 @@ _COUNTED_GAP_BYTES = 4 * 1024**2  # lines of a larger gap are not counted for a 
 
 
 class Text(Protocol):
-    """Output of which a stream is not UTF-8, as text. A part makes it (`decoding` in part/). Positions are those of bytes;
+    """Output of which a stream is not UTF-8, as text. A part makes it (`decoding` in part.py). Positions are those of bytes;
     `stream`: 0 or 1, whose log they are of; None: both, merged."""
 
     name: str  # of the encoding

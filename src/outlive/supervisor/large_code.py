@@ -38,7 +38,7 @@ def load(modules: Iterable[str] = _ALL) -> None:
     """Import these modules. A job whose library is missing runs: its events say that it has no watches, and its
     terminal answers with a guess. Without a part that it needs it is not started (added.py)."""
     for name in modules:
-        with suppress(ImportError):
+        with suppress(ImportError, OSError):  # OSError: an update takes its file away now
             importlib.import_module(name)
 
 

@@ -109,21 +109,6 @@ def memory_file(name: str, data: bytes) -> int:
     return fd
 
 
-def bounded_file(name: str, size: int) -> int:
-    """Return an fd of a file in memory that takes `size` bytes, whichever process writes into it: writes beyond
-    fail (F_SEAL_GROW, memfd_create(2)). Its offset is how much was written. Errors: OSError."""
-    if not hasattr(os, "memfd_create"):
-        return memory_file(name, b"")
-    fd = os.memfd_create(name, os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
-    try:
-        os.ftruncate(fd, size)
-        fcntl.fcntl(fd, fcntl.F_ADD_SEALS, fcntl.F_SEAL_GROW | fcntl.F_SEAL_SHRINK)
-    except BaseException:
-        os.close(fd)
-        raise
-    return fd
-
-
 def keep_free(number: int, files: dict[int, int]) -> None:
     """Move those of our fds, the values of `files`, that have this number to a higher one."""
     for name, fd in files.items():

@@ -77,31 +77,6 @@ def moved(path: str, error: OSError) -> str:
     return f"the directory {path} is not the one that was decided about: {(error.strerror or str(error)).lower()}"
 
 
-def spelled_twice(paths: Iterable[str], areas: Iterable[str]) -> tuple[str, str] | None:
-    """Return the first of these paths that has another spelling in the directories `areas`, and the directory that
-    ignores case; None if none has.
-
-    For the kernel each spelling may be an entry of its own (Windows drives in WSL): what is mounted on `.git` does not
-    lie on `.GIT` then.
-    """
-    tops = list(areas)
-    steps: dict[str, str] = {}  # what is on the way to a path → the path
-    for path in paths:
-        step = path
-        while is_in(step, tops) and step not in tops and step not in steps:
-            steps[step] = path
-            step = os.path.dirname(step)
-    return next(((path, os.path.dirname(step)) for step, path in steps.items() if _has_another_spelling(step)), None)
-
-
-def _has_another_spelling(path: str) -> bool:
-    folder, name = os.path.split(path)
-    other = name.swapcase()
-    if other == name or entry(path) is None or entry(os.path.join(folder, other)) != entry(path):
-        return False
-    return other not in os.listdir(folder)  # two entries of one file (a hard link) are two
-
-
 def entry(path: str) -> tuple[int, int] | None:
     """Return device and inode of an entry of a directory; None if it is not there."""
     try:

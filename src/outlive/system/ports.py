@@ -68,28 +68,6 @@ def _listening(path: str, port: int) -> Iterator[Listener]:
                 yield Listener(numeric(address), int(fields[9]), int(fields[7]))
 
 
-def user_at(there: tuple[str, int], here: tuple[str, int]) -> int | None:
-    """Return the user of the process at the far end of a connection between two addresses of this
-    machine. None if no process is there: another machine's, another network namespace's, or one that
-    has closed the connection, whose user the kernel has forgotten."""
-    for path in ("/proc/net/tcp", "/proc/net/tcp6"):
-        try:
-            with open(path, "rb") as file:
-                file.readline()  # the heading
-                for line in file:
-                    fields = line.split()
-                    if int(fields[9]) and _place(fields[1]) == there and _place(fields[2]) == here:
-                        return int(fields[7])
-        except OSError:  # a kernel without IPv6
-            continue
-    return None
-
-
-def _place(field: bytes) -> tuple[str, int]:
-    address, _, number = field.rpartition(b":")
-    return numeric(address), int(number, 16)
-
-
 def numeric(digits: bytes) -> str:
     """Return a numeric address. The kernel prints words of 32 bits in the machine's byte order."""
     raw = bytes.fromhex(digits.decode("ascii"))

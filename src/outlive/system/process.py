@@ -5,9 +5,7 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
-import select
 import signal
-import socket
 import struct
 from collections.abc import Iterator
 
@@ -19,7 +17,6 @@ from outlive.system import fds
 _PIDFD_GET_INFO = (3 << 30) | (64 << 16) | (0xFF << 8) | 11
 _PIDFD_INFO_EXIT = 1 << 3
 _EXIT_CODE_AT = 60
-_SO_PEERPIDFD = 77  # asm-generic/socket.h, Linux 6.5
 
 _boot_id: str | None = None
 
@@ -134,23 +131,6 @@ def open_pidfd(pid: int) -> int | None:
         if error.errno in (errno.ESRCH, errno.ENOSYS, errno.EINVAL):
             return None
         raise
-
-
-def open_peer(sock: socket.socket, pid: int) -> int | None:
-    """Return a handle on the process at the other end of a socket, whose pid is `pid`; None if it is gone, in another pid
-    namespace, or cannot be held. Before Linux 6.5 the pid may be another process's by now."""
-    if pid <= 0:
-        return None
-    try:
-        return sock.getsockopt(socket.SOL_SOCKET, _SO_PEERPIDFD)
-    except OSError as error:
-        return open_pidfd(pid) if error.errno == errno.ENOPROTOOPT else None
-
-
-def has_ended(pidfd: int) -> bool:
-    poll = select.poll()
-    poll.register(pidfd, select.POLLIN)
-    return bool(poll.poll(0))
 
 
 def send_signal(pid: int, start: int | None, number: int) -> bool:

@@ -15,7 +15,7 @@ from outlive.jobs.context import Context
 from outlive.jobs.told import known_to_session
 from outlive.render import head_and_tail
 from outlive.store import history as log
-from outlive.store.inspection.inspect import Inspection
+from outlive.store.inspection.inspection import Inspection
 from outlive.store.job_dir import EVENTS, JobDir
 from outlive.system.waiting import pause
 

@@ -20,7 +20,7 @@ from outlive.store.cleanup import disk_use
 from outlive.store.cleanup.deletions import Deletions
 from outlive.store.cleanup.surplus import Ended, Share, surplus
 from outlive.store.inspection import inspect
-from outlive.store.inspection.inspect import Inspection
+from outlive.store.inspection.inspection import Inspection
 from outlive.system import parallel, tree
 from outlive.system.waiting import checkpoint
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from outlive import limits
+from outlive.answers import sentences
 from outlive.answers.ending import EndedJob, Killed, Process
 from outlive.answers.job import Job
 from outlive.core.ids import short_id
@@ -16,10 +17,12 @@ from outlive.jobs import adoption, ending, job_answer, lookup, processes, severa
 from outlive.jobs.context import Context
 from outlive.jobs.told import known_to_session
 from outlive.render import ends
-from outlive.store.inspection.inspect import Inspection
+from outlive.store.inspection.inspection import Inspection
 from outlive.store.job_dir import JobDir
 from outlive.store.output.merged import Output
 from outlive.system import signals, tree
+
+_NOTHING_LEFT = "Nothing of these jobs is left."
 
 
 def kill(
@@ -30,20 +33,24 @@ def kill(
     signal: str = "TERM",
     grace_ms: int = limits.KILL_GRACE_MS,
     wait_ms: int | None = None,
+    **of_parts: object,
 ) -> Killed:
     """Send TERM to the whole process tree, and KILL to what is left after the grace. Other signals are sent as they
-    are. Wait for the end if the signal can bring it about. Several jobs are told first, and then waited for together."""
+    are. Wait for the end if the signal can bring it about. Several jobs are told first, and then waited for together; a
+    job that others of them need is told when these have ended."""
     number = signals.number_of(signal)
     if number is None:
         raise _unknown(signal)
-    with several.opened(ctx, job, tags, partial(lookup.open_job, ctx), lookup.live_ids(ctx.caller)) as jobs:
-        kills = [_Kill(ctx, one, number, grace_ms) for one in jobs]
-        if len(kills) == 1:
-            answer = kills[0].done(wait_ms)
-            kills[0].note_shown()
+    open_one, live = partial(lookup.open_job, ctx), lookup.live_ids(ctx.caller)
+    with several.opened(ctx, job, tags, of_parts, open_one, live) as jobs:
+        if len(jobs) == 1:
+            only = _Kill(ctx, jobs[0], number, grace_ms)
+            answer = only.done(wait_ms)
+            only.note_shown()
             return answer
-        wait_ms = ending.wait_of(number, grace_ms) if wait_ms is None else wait_ms
-        return _of_several(kills, time.monotonic() + wait_ms / 1000)
+        layers = several.in_order(jobs) if signals.ends(number) else [jobs]
+        kills = [[_Kill(ctx, one, number, grace_ms) for one in layer] for layer in layers]
+        return _of_several(kills, ending.wait_of(number, grace_ms), wait_ms)
 
 
 class _Kill:
@@ -81,18 +88,27 @@ class _Kill:
         return answer
 
 
-def _of_several(kills: list[_Kill], until: float) -> Killed:
-    """Answer about the first job that still runs, or else about the first; `jobs` has all."""
+def _of_several(layers: list[list[_Kill]], layer_ms: int, wait_ms: int | None) -> Killed:
+    """Answer about the first job that still runs, or else about the first; `jobs` has all. The jobs of a layer are told when
+    those of the layer before have ended, or after `layer_ms`."""
+    kills = [one for layer in layers for one in layer]
     errors: dict[str, str] = {}
-    for one in kills:
-        try:
-            one.done(0)
-        except OutliveError as error:
-            if len(errors) == len(kills) - 1:
-                raise
-            errors[one.job.job_id] = error.message
-    answers = [(one, one.over(until)) for one in kills if one.job.job_id not in errors]
-    answer = next((answer for _, answer in answers if answer.reason is None), answers[0][1])
+    answers: list[tuple[_Kill, Killed]] = []
+    for layer in layers:
+        for one in layer:
+            try:
+                one.done(0)
+            except OutliveError as error:
+                if len(errors) == len(kills) - 1:
+                    raise
+                errors[one.job.job_id] = error.message
+        is_last = layer is layers[-1]
+        until = time.monotonic() + (wait_ms if is_last and wait_ms is not None else layer_ms) / 1000
+        answers += [(one, one.over(until)) for one in layer if one.job.job_id not in errors]
+    left = next((answer for _, answer in answers if answer.reason is None or answer.survivors), None)
+    answer = left or answers[0][1]
+    if left is None and not errors:
+        answer.hint = sentences(_NOTHING_LEFT, None if answer.already_ended else answer.hint)
     known = {one.job.job_id: answer for one, answer in answers}
     answer.jobs = [_summary(one, known.get(one.job.job_id), errors.get(one.job.job_id)) for one in kills]
     return answer
@@ -106,6 +122,7 @@ def _summary(one: _Kill, answer: Killed | None, error: str | None) -> EndedJob:
         state="created" if answer is None else answer.job.state,
         exit_code=None if answer is None else answer.exit_code,
         reason=None if answer is None else answer.reason,
+        survivors_count=None if answer is None else len(answer.survivors) or None,
         error=error,
     )
 

@@ -24,7 +24,7 @@ from outlive.jobs.interaction import shown_output
 from outlive.jobs.pipelines import stages
 from outlive.jobs.told import ownership
 from outlive.part import Selected
-from outlive.store.inspection.inspect import Inspection
+from outlive.store.inspection.inspection import Inspection
 from outlive.store.job_dir import JobDir
 from outlive.store.output.merged import Output
 from outlive.system.waiting import checkpoint
@@ -49,7 +49,7 @@ def list_jobs(
     """Return the jobs, running ones first, then the newest; `wanted` is a Selection. Reads only as many jobs as fill
     the answer. A model that asks for nothing in particular gets what runs, what failed, and the newest others."""
     of_parts = {name: wanted.pop(name) for name in [*wanted] if name not in Selection._fields}
-    only = next(filter(None, (part.selected(ctx, of_parts) for part in parts.every())), None)
+    only = parts.selected(ctx, {**wanted, **of_parts})
     selection = Selection(**wanted) if only is None else Selection(**wanted, named=True)
     chosen = _Filter(ctx, selection, only)
     asks_little = (limit, offset, selection._replace(all=False, tags=tuple(selection.tags))) == (
@@ -320,7 +320,7 @@ class _Filter:
     def hint(self, *, is_empty: bool) -> str | None:
         """Return what a caller should know of the jobs that were left out; None if nothing. `is_empty`: none is listed."""
         if self._only is not None:
-            return self._only.hint
+            return self._only.hint or None
         missed = None
         if self._bad:
             call = "failed=true" if self._ctx.face == "mcp" else "--failed"

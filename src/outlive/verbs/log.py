@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from contextlib import closing
+from contextlib import ExitStack, closing
+from functools import partial
 from typing import Any
 
 from outlive import limits, parts
 from outlive.answers import sentences
 from outlive.answers.job import Job
 from outlive.answers.output import Excerpt
-from outlive.answers.reading import Log, LogLines
+from outlive.answers.reading import Log, LoggedJob, LogLines
+from outlive.core.ids import short_id
 from outlive.errors import argument, invalid
-from outlive.jobs import adoption, job_answer, lookup
+from outlive.jobs import adoption, job_answer, lookup, several
 from outlive.jobs.context import Context
-from outlive.jobs.interaction import shown_output
+from outlive.jobs.interaction import merged_logs, shown_output
+from outlive.jobs.interaction.merged_logs import NamedLog
 from outlive.jobs.told import known_to_session
 from outlive.part import LogCall
 from outlive.render import head_and_tail, window
@@ -36,7 +39,69 @@ _STREAMS = {"both": None, **{name: stream for stream, name in enumerate(_STREAMS
 def log(
     ctx: Context,
     *,
-    job: str,
+    job: str | None = None,
+    offset: int | None = None,
+    since_seq: int | None = None,
+    limit: int | None = None,
+    max_bytes: int,
+    times: bool = False,
+    **how: Any,
+) -> Log:
+    """Return what a job printed (`_of_one`); of several jobs, which an argument of a part names, their last lines, in the
+    order in which they were printed."""
+    how |= {"limit": limit, "max_bytes": max_bytes}
+    opened = several.named(ctx, () if job is None else (job,), how, partial(lookup.open_job, ctx)) or ()
+    with ExitStack() as stack:
+        jobs = [stack.enter_context(one) for one in opened]
+        if job is not None:
+            return _of_one(ctx, jobs[0], offset=offset, since_seq=since_seq, times=times, **how)
+        one_alone = next((name for name, at in (("offset", offset), ("since_seq", since_seq)) if at is not None), None)
+        if one_alone is not None:
+            hint = f"{argument('limit')} shows more of the last lines of several jobs."
+            raise invalid(one_alone, f"{argument(one_alone)} goes with one job", hint=hint)
+        logs = [_of_one(ctx, one, times=True, alone=False, **how) for one in jobs]
+        return _of_several(jobs, logs, limits.LOG_LINES if limit is None else limit, max_bytes, times=times)
+
+
+def _of_several(jobs: list[JobDir], logs: list[Log], limit: int, max_bytes: int, *, times: bool) -> Log:
+    definitions = [job.read_meta() for job in jobs]
+    named = [
+        NamedLog(one.name, short_id(one.job_id), log.lines.shown.output, log.lines.times or ())
+        for one, log in zip(definitions, logs, strict=True)
+    ]
+    merged = merged_logs.merged(named, limit, max_bytes)
+    hints = [f"{one.name}: {log.losses.hint}" for one, log in zip(named, logs, strict=True) if log.losses.hint]
+    if merged.left_out:
+        hints.insert(0, "These are the last lines: limit and max_bytes show more, log of one job all of its own.")
+    answer = logs[0]
+    answer.jobs = [
+        LoggedJob(
+            job_id=log.job.job_id,
+            name=one.name,
+            state=log.job.state,
+            exit_code=None if log.ended is None else log.ended.exit_code,
+            next_seq=log.lines.shown.next_seq,
+        )
+        for one, log in zip(named, logs, strict=True)
+    ]
+    total, matches = (sum(getattr(log.lines, name) or 0 for log in logs) for name in ("total_lines", "matches"))
+    answer.lines = LogLines(
+        shown=Excerpt(output=merged.output, since_seq=0, next_seq=0, truncated=False),
+        times=merged.times if times else None,
+        first_line=None,
+        last_line=None,
+        total_lines=total,
+        matches=None if answer.lines.matches is None else matches,
+    )
+    answer.hint = sentences(*hints)
+    return answer
+
+
+def _of_one(
+    ctx: Context,
+    job_dir: JobDir,
+    *,
+    alone: bool = True,
     offset: int | None = None,
     limit: int | None = None,
     since_seq: int | None = None,
@@ -53,50 +118,47 @@ def log(
 ) -> Log:
     """Return lines [offset, offset + limit), the output after `since_seq`, the lines that match
     `search`, or those that a part chooses by its own arguments, `of_parts`. A negative offset counts from the end. With
-    `times`, say when each line was printed."""
+    `times`, say when each line was printed. `alone`: the answer is about this job alone."""
     given = {"search": search, "offset": offset, "since_seq": since_seq, "encoding": encoding, "times": times or None}
     if since_seq is not None and offset is not None:
         message = f"give {argument('offset')} (lines) or {argument('since_seq')} (position), not both"
         raise invalid("offset", message)
     view = View(max_bytes, raw, decoding=window.decoding(encoding))
-    with lookup.open_job(ctx, job) as job_dir:
-        inspection = adoption.inspect_and_adopt(ctx, job_dir)
-        with Output(job_dir) as output:
-            reader = _Reader(job_dir, output, _STREAMS[stream], view, more=not inspection.state.finished, times=times)
-            lines = reader.lines
-            ctx.progress = lambda: (lines.searched_to or lines.known_to(), lines.end, "bytes")
-            beyond = None if since_seq is None else known_to_session.beyond(since_seq, reader.lines.end)
-            try:
-                if offset is not None and offset < 0:  # from the end
-                    lines.count()
-                    offset = max(0, offset + lines.total())
-                how = {"limit": limit, "max_bytes": max_bytes, "raw": raw}
-                call = LogCall(ctx, inspection.definition, output, reader.stream, lines, {**given, **of_parts, **how})
-                chosen = next(filter(None, (part.log_lines(call) for part in parts.every())), None)
-                if isinstance(chosen, LogLines):
-                    shown = chosen
-                elif search is not None:
-                    shown = _search(ctx, reader, search, (since_seq, offset), context, **how)
-                else:
-                    reader.lines.count()
-                    shown = reader.read(offset, limit, since_seq)
-            finally:
-                reader.lines.close()
-            losses = job_answer.losses(inspection, output)
-            timeless = _TIMELESS if shown.times and not any(shown.times) else None
-            unread = shown_output.not_utf_8(ctx, output)
-        if stream == "both" and search is None and chosen is None:
-            known_to_session.mark_seen(ctx, job_dir, shown.shown.next_seq)
-        return Log(
-            job=Job(job_id=job_dir.job_id, state=inspection.state.state),
-            ended=job_answer.how_ended(inspection, job_dir),
-            timeout_ms=inspection.definition.timeout_ms,
-            lines=shown,
-            losses=losses,
-            hint=sentences(
-                beyond, shown.hint, timeless, losses.hint, unread
-            ),  # how to read on goes before what is lost
-        )
+    inspection = adoption.inspect_and_adopt(ctx, job_dir)
+    with Output(job_dir) as output:
+        reader = _Reader(job_dir, output, _STREAMS[stream], view, more=not inspection.state.finished, times=times)
+        lines = reader.lines
+        ctx.progress = lambda: (lines.searched_to or lines.known_to(), lines.end, "bytes")
+        beyond = None if since_seq is None else known_to_session.beyond(since_seq, reader.lines.end)
+        try:
+            if offset is not None and offset < 0:  # from the end
+                lines.count()
+                offset = max(0, offset + lines.total())
+            how = {"limit": limit, "max_bytes": max_bytes, "raw": raw}
+            call = LogCall(ctx, inspection.definition, output, reader.stream, lines, {**given, **of_parts, **how})
+            chosen = next(filter(None, (part.log_lines(call) for part in parts.every())), None)
+            if isinstance(chosen, LogLines):
+                shown = chosen
+            elif search is not None:
+                shown = _search(ctx, reader, search, (since_seq, offset), context, **how)
+            else:
+                reader.lines.count()
+                shown = reader.read(offset, limit, since_seq)
+        finally:
+            reader.lines.close()
+        losses = job_answer.losses(inspection, output)
+        timeless = _TIMELESS if shown.times and not any(shown.times) else None
+        unread = shown_output.not_utf_8(ctx, output)
+    if alone and stream == "both" and search is None and chosen is None:
+        known_to_session.mark_seen(ctx, job_dir, shown.shown.next_seq)
+    return Log(
+        job=Job(job_id=job_dir.job_id, state=inspection.state.state),
+        ended=job_answer.how_ended(inspection, job_dir),
+        timeout_ms=inspection.definition.timeout_ms,
+        lines=shown,
+        losses=losses,
+        hint=sentences(beyond, shown.hint, timeless, losses.hint, unread),  # how to read on goes before what is lost
+    )
 
 
 def _search(

@@ -15,7 +15,7 @@ from outlive.jobs import definition as definition_module
 from outlive.jobs.context import Context
 from outlive.jobs.control_client import ask
 from outlive.jobs.starting import boundary, gate
-from outlive.store.inspection.inspect import is_elsewhere
+from outlive.store.inspection.inspection import is_elsewhere
 from outlive.store.job_dir import JobDir
 from outlive.store.output.merged import Output
 from outlive.system.waiting import pause

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import time
 from collections.abc import Sequence
 
 from outlive import limits
@@ -13,24 +14,37 @@ from outlive.store.job_dir import JobDir
 
 
 def remove(
-    ctx: Context, *, job: Sequence[str] = (), tags: Sequence[str] = (), grace_ms: int = limits.KILL_GRACE_MS
+    ctx: Context,
+    *,
+    job: Sequence[str] = (),
+    tags: Sequence[str] = (),
+    grace_ms: int = limits.KILL_GRACE_MS,
+    **of_parts: object,
 ) -> Deleted:
-    """Kill the jobs, wait until all their processes are gone, and delete them."""
+    """Kill the jobs, wait until all their processes are gone, and delete them. A job that others of them need is ended
+    after these."""
 
     def exactly(text: str) -> JobDir:
         return lookup.open_exactly(ctx, text, "remove", "a deletion cannot be taken back")
 
-    with several.opened(ctx, job, tags, exactly, lookup.job_ids(ctx.caller)) as jobs:
+    with several.opened(ctx, job, tags, of_parts, exactly, lookup.job_ids(ctx.caller)) as jobs:
+        for one in jobs:
+            acts.about_to(ctx, "remove", one.job_id)
         if len(jobs) == 1:
             return _remove(ctx, jobs[0], grace_ms)
-        for one in jobs:  # else each would take its grace after that of the one before
-            if adoption.inspect_before_kill(ctx, one).supervised:
+        layers = several.in_order(jobs)
+        for layer in layers:
+            supervised = [one for one in layer if adoption.inspect_before_kill(ctx, one).supervised]
+            for one in supervised:  # else each would take its grace after that of the one before
                 ending.end(ctx, one, signal.SIGTERM, grace_ms, 0)
-        return several.deleted(ctx, jobs, lambda one: _remove(ctx, one, grace_ms))
+            until = time.monotonic() + (grace_ms + limits.KILL_WAIT_EXTRA_MS) / 1000
+            for one in supervised if layer is not layers[-1] else ():
+                ending.wait_until_over(ctx, one, until)
+        ordered = [one for layer in layers for one in layer]
+        return several.deleted(ctx, ordered, lambda one: _remove(ctx, one, grace_ms))
 
 
 def _remove(ctx: Context, job_dir: JobDir, grace_ms: int) -> Deleted:
-    acts.about_to(ctx, "remove", job_dir.job_id)
     inspection = adoption.inspect_before_kill(ctx, job_dir)
     if inspection.supervised:
         wait_s = (grace_ms + limits.KILL_WAIT_EXTRA_MS) / 1000

@@ -64,6 +64,7 @@ class Arg(Record, kw_only=False):
     typed: bool = False  # the text goes to the input of a job, where a NUL character is one like any other
     short: str = ""  # another name of the flag on the command line, such as -f
     missing: str | None = None  # the hint of the error if it is required and left out
+    stands_for: str = ""  # the name of one that is required, unless this is given
 
     def __post_init__(self) -> None:
         derived = {"cli": "--" + self.name.replace("_", "-"), "mcp": self.name, "mcp_default": self.default}
@@ -138,6 +139,11 @@ def zero_means(arg: Arg) -> str | None:
     clauses = arg.help.replace(". ", "; ").split("; ")
     said = next((clause for clause in clauses if clause.startswith("0")), None)
     return said and f"{said.partition(' (')[0].rstrip('.')}."
+
+
+def is_stood_for(arg: Arg, given: Iterable[Arg]) -> bool:
+    """Return whether one of the arguments that were given stands for this one, so that it may be left out."""
+    return any(one.stands_for == arg.name for one in given)
 
 
 _Record = type[Answer]

@@ -2,37 +2,72 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from contextlib import ExitStack
+from functools import partial
+
 from outlive.answers import sentences
 from outlive.answers.job import Job
-from outlive.answers.reading import Used
+from outlive.answers.reading import Used, UsedJob
 from outlive.errors import OutliveError
-from outlive.jobs import adoption, job_answer, lookup
+from outlive.jobs import adoption, job_answer, lookup, several
 from outlive.jobs.context import Context
-from outlive.jobs.diagnosis import other_machine
-from outlive.store.inspection.inspect import Inspection
+from outlive.jobs.diagnosis import other_machine, use
+from outlive.jobs.diagnosis.use import Figures
+from outlive.store.inspection.inspection import Inspection
+from outlive.store.job_dir import JobDir
 from outlive.store.output.merged import Output
 
 _MAY_HAVE_RUN = ("lost", "reboot")
 
 
-def usage(ctx: Context, *, job: str) -> Used:
-    """Return what a job uses now, or what it used."""
-    with lookup.open_job(ctx, job) as job_dir:
-        inspection = adoption.inspect_and_adopt(ctx, job_dir)
-        used, _ = other_machine.asked(inspection, job_dir, "usage")
-        if used is None:
-            with Output(job_dir) as output:
-                used = job_answer.usage_now(inspection, job_dir, output)
-        if used is None:
-            raise _nothing_known(inspection)
-        given = job_answer.given(inspection)
-        return Used(
-            job=Job(job_id=job_dir.job_id, state=inspection.state.state),
-            ended=job_answer.how_ended(inspection, job_dir),
-            usage=used,
-            given=given.fields,
-            hint=sentences(*(one.text for one in given.advice)),
-        )
+def usage(ctx: Context, *, job: str | None = None, **of_parts: object) -> Used:
+    """Return what a job uses now, or what it used; the sum of several jobs, which an argument of a part names."""
+    opened = several.named(ctx, () if job is None else (job,), of_parts, partial(lookup.open_job, ctx)) or ()
+    with ExitStack() as stack:
+        jobs = [stack.enter_context(one) for one in opened]
+        return _of_one(ctx, jobs[0]) if job is not None else _of_several(ctx, jobs)
+
+
+def _of_one(ctx: Context, job_dir: JobDir) -> Used:
+    inspection = adoption.inspect_and_adopt(ctx, job_dir)
+    used, _ = other_machine.asked(inspection, job_dir, "usage")
+    if used is None:
+        with Output(job_dir) as output:
+            used = job_answer.usage_now(inspection, job_dir, output)
+    if used is None:
+        raise _nothing_known(inspection)
+    given = job_answer.given(inspection)
+    return Used(
+        job=Job(job_id=job_dir.job_id, state=inspection.state.state),
+        ended=job_answer.how_ended(inspection, job_dir),
+        usage=used,
+        given=given.fields,
+        hint=sentences(*(one.text for one in given.advice)),
+    )
+
+
+def _of_several(ctx: Context, jobs: Sequence[JobDir]) -> Used:
+    """Errors: invalid_state if nothing is known of any."""
+    answers: list[Used] = []
+    each: list[UsedJob] = []
+    error: OutliveError | None = None
+    for job in jobs:
+        definition = job.read_meta()
+        try:
+            answers.append(_of_one(ctx, job))
+        except OutliveError as caught:
+            error, state = caught, adoption.inspect_and_adopt(ctx, job).state.state
+            each.append(UsedJob(job_id=job.job_id, name=definition.name, state=state, error=caught.message))
+        else:
+            used = answers[-1]
+            each.append(UsedJob(job_id=job.job_id, name=definition.name, state=used.job.state, usage=dict(used.usage)))
+    if not answers:
+        raise error or OutliveError("job_not_found", "none of these jobs is there any more")
+    answer = answers[0]
+    answer.usage = use.of_several([Figures.of(one.usage) for one in answers]).to_dict()
+    answer.jobs = each
+    return answer
 
 
 def _nothing_known(inspection: Inspection) -> OutliveError:

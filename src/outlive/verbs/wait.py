@@ -11,7 +11,7 @@ from outlive.answers import advice
 from outlive.answers.reading import Wait, Waited
 from outlive.core.ids import short_id
 from outlive.core.records import CONTROL
-from outlive.jobs import awaited, job_answer, lookup
+from outlive.jobs import awaited, job_answer, lookup, several
 from outlive.jobs.conditions import job_wait, parse
 from outlive.jobs.context import Context
 from outlive.jobs.interaction import reading, shown_output
@@ -38,9 +38,10 @@ def wait(
     max_bytes: int,
     raw: bool = False,
     show: str | None = None,
+    **of_parts: object,
 ) -> Wait:
-    """Wait until a condition holds for one job, or for all; without a job, for any of the caller's. A time-out is a
-    normal answer and ends no job."""
+    """Wait until a condition holds for one job, or for all; without a job, for any of the caller's, or of those that an
+    argument of a part names. A time-out is a normal answer and ends no job."""
     wanted = parse.parsed(until)
     if ctx.caller.rights is not None and any(one.name in parse.EXTERNAL for one in wanted):
         ctx.caller.rights.require(CONTROL, "until with port, http or file")
@@ -48,8 +49,8 @@ def wait(
     began = time.monotonic()
     jobs: list[_WaitedJob] = []
     try:
-        opened = awaited.named(job, partial(lookup.open_job, ctx)) if job else awaited.own(ctx)
-        jobs.extend(map(_WaitedJob, opened))
+        named = several.named(ctx, job, of_parts, partial(lookup.open_job, ctx))
+        jobs.extend(map(_WaitedJob, awaited.own(ctx) if named is None else named))
         ctx.awaited = [one.job.job_id for one in jobs]
         if ctx.inbox is not None:
             ctx.inbox.waits.append(ctx.awaited)

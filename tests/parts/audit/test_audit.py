@@ -13,14 +13,20 @@ from typing import Any
 
 import pytest
 
+from outlive import verbs
+from outlive.core.records import READ
 from outlive.parts.audit import record
 from outlive.parts.audit.reader import Reader
 from outlive.parts.audit.record import AuditTarget
 from support.cli import Cli
+from support.examples import takes_job, words
 from support.mcp_client import McpSession
 from support.serve import Served
 from support.tiers import ONE_ERA
 from support.wait import until
+
+# Verbs that need the right to run commands, for what they show
+CHANGES_NOTHING = {"host list"}
 
 
 @pytest.fixture
@@ -81,6 +87,54 @@ def test_what_acts_is_recorded_with_its_caller_and_its_outcome(cli: Cli, on: dic
     assert [one["verb"] for one in entries(cli, on, "--job", job)] == ["write", "run"]
     path = Path(on["XDG_STATE_HOME"]) / "outlive" / "audit.ndjson"
     assert (stat.S_IMODE(path.stat().st_mode), stat.S_IMODE(path.parent.stat().st_mode)) == (0o600, 0o700)
+
+
+def test_every_verb_that_changes_something_is_recorded_before_it_is_done(cli: Cli, on: dict[str, str]) -> None:
+    changing = [name for name in verbs.offered() if verbs.load(name).right != READ and name not in CHANGES_NOTHING]
+    for name in changing:
+        job = _job_for(cli, name)
+        cli.ok(*words(name, job), env=on)
+        found = next((one for one in entries(cli, on) if one["verb"] == name), {})
+        assert found, name
+        if takes_job(verbs.load(name)):
+            about = found["restarted_from"] if name == "restart" else found["job_id"]
+            assert about == job, name
+        cli.run("remove", "--grace-ms", "0", job)
+    by_verb = {one["verb"]: one for one in entries(cli, on)}
+    assert (by_verb["tag set"]["tags"], by_verb["resize"]["cols"], by_verb["resize"]["rows"]) == (["taken"], 80, 24)
+
+
+def _job_for(cli: Cli, name: str) -> str:
+    """Return a job with which a verb can do its work."""
+    if name == "start":
+        return str(cli.ok("create", "true")["job_id"])
+    if name in ("clear", "restart"):
+        return str(cli.ok("run", "true")["job_id"])
+    terminal = () if name == "write" else ("--pty",)
+    return str(cli.ok("run", "--stdin", "open", *terminal, "--snapshot-after", "0", "cat")["job_id"])
+
+
+def test_where_a_record_is_required_no_job_is_changed_without_it(cli: Cli, on: dict[str, str], state: Path) -> None:
+    jobs = [cli.ok("run", "--pty", "--tag", "both", "--snapshot-after", "0", "cat")["job_id"] for _ in range(2)]
+    (state / "outlive" / "audit.ndjson").mkdir(parents=True)
+    required = {**on, "OUTLIVE_AUDIT_REQUIRED": "true"}
+    cli.error("tag", "set", jobs[0], "--tag", "other", env=required, code="io_error")
+    cli.error("resize", jobs[0], "--cols", "50", "--rows", "10", env=required, code="io_error")
+    cli.error("remove", *jobs, env=required, code="io_error")
+    cli.error("kill", *jobs, env=required, code="io_error")
+    for job in jobs:
+        found = cli.ok("status", job)
+        assert (found["state"], found["tags"]) == ("running", ["both"])
+    cli.ok("remove", *jobs)
+
+
+def test_a_job_that_waits_for_approval_is_not_ended_without_a_record(cli: Cli, on: dict[str, str], place: Path) -> None:
+    config = place / "policy.toml"
+    config.write_text('[policy]\ndefault = "ask"\n')
+    env = {**on, "OUTLIVE_CONFIG": str(config)}
+    job = cli.ok("run", "--snapshot-after", "0", "true", env=env)["job_id"]
+    cli.ok("kill", job, env=env)
+    assert [one["verb"] for one in entries(cli, on, "--job", job)] == ["kill", "ask"]
 
 
 def test_filters_and_pages_find_what_is_asked_for(cli: Cli, on: dict[str, str]) -> None:
@@ -201,6 +255,14 @@ def test_a_line_that_met_a_full_disk_does_not_cost_the_next_one(tmp_path: Path) 
     reader = Reader(str(tmp_path))
     assert [entry["verb"] for entry in reader.entries()] == ["kill", "run"]
     assert reader.unreadable == 1
+
+
+def test_an_entry_whose_members_have_ids_is_read_whole(tmp_path: Path) -> None:
+    watches = [{"id": "w1", "pattern": "x"}, {"id": "w2", "pattern": '{"id":"01ARZ3NDEKTSV4RRFFQ69G5FAV","at":"'}]
+    record.append(target(tmp_path), "notify set", notification={"watches": watches})
+    reader = Reader(str(tmp_path))
+    assert [entry["notification"] for entry in reader.entries()] == [{"watches": watches}]
+    assert reader.unreadable == 0
 
 
 def test_lines_of_another_program_end_no_call(cli: Cli, state: Path, on: dict[str, str], root: Path) -> None:

@@ -213,6 +213,18 @@ def test_what_another_caller_gave_a_job_is_masked_too(session: McpSession, cli: 
 
 
 @ONE_ERA
+def test_a_value_that_looks_like_no_secret_is_shown_unless_it_is_masked_or_from_a_file(
+    session: McpSession, cli: Cli, work: Path
+) -> None:
+    (work / "vars").write_text("FILED=from-a-file-1\n")
+    words = ("--env", "DSN=a-b-c-d-1", "--env", "PIN=e-f-g-h-2", "--mask", "PIN", "--env-file", work / "vars")
+    job = cli.ok("run", *words, "true")["job_id"]
+    answer = session.call("process", action="status", job_id=job, detail="full")
+    assert answer["env_vars"] == ["DSN=a-b-c-d-1", "PIN=***"]
+    assert not any(value in everything(answer) for value in ("e-f-g-h-2", "from-a-file-1"))
+
+
+@ONE_ERA
 def test_words_numbers_and_paths_are_shown(session: McpSession) -> None:
     plain = {
         "A_TOKEN": "productive",

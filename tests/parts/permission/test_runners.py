@@ -77,6 +77,52 @@ exiftool -if 'system("touch")' f
 meson devenv touch
 meson test --wrapper=touch
 bazel run --run_under=touch //x
+bazel run //x
+bazelisk run @other//cmd:x -- touch x
+npm run env -- touch x
+npm run-script env touch x
+yarn run env touch x
+pnpm run env touch x
+go run example.com/x@latest touch x
+go run golang.org/x/tools/cmd/x
+go run -v cmd/x
+ldd ./x
+svn checkout svn+evil://h/x
+svn log svn+x.y://h
+svnmucc cp HEAD svn+evil://h/x svn+evil://h/y
+git submodule add 'ext::touch x'
+newtool --repo=ext::touch
+newtool git+ext::touch
+python3 -W error::mod.X x.py
+python3 -Werror::mod.X -m pytest
+python3 -bW 'error:a:mod.sub.X:b:1' -m json.tool f
+python3 -X presite=mod x.py
+python3 -Xpycache_prefix=./p -m pytest
+javac -processor x.Evil X.java
+javac -processorpath ./p X.java
+javac --processor-path=./p X.java
+javac --processor-module-path p X.java
+javac -Xplugin:Evil X.java
+javac -J-agentpath:./x.so X.java
+javac @words X.java
+javadoc -doclet x.Evil X.java
+javadoc -docletpath p -taglet x X.java
+javadoc -J-javaagent:x.jar X.java
+jar -J-agentpath:./x.so -tf x.jar
+javap -J-javaagent:x.jar X
+jdeps -J-agentlib:x x.jar
+keytool -list -providerpath p -providerclass x.Evil
+jarsigner -J-agentpath:./x.so x.jar k
+jlink --plugin-module-path p --output o
+kotlinc -Xplugin=x.jar X.kt
+kotlinc -J-agentpath:./x.so X.kt
+scalac -Xplugin:x.jar X.scala
+jcmd 1 JVMTI.agent_load ./x.so
+strip --plugin ./x.so f
+objcopy --plug=./x.so f g
+size --plugin=./x.so f
+objdump --plugin ./x.so f
+strip @words f
 bazel test --run_under touch //x
 just --shell touch x
 just -c touch
@@ -960,6 +1006,36 @@ cargo test
 cargo test -p x -- --nocapture
 cargo run -- a
 cargo clippy --all-targets -- -D warnings
+bazel build //...
+bazel test //x:y
+go run ./cmd/x touched
+go run x.go
+go run -race main.go y.go
+npm run environment
+python3 -W error x.py
+python3 -W error::DeprecationWarning -m pytest
+python3 -W ignore::ResourceWarning:mod.sub x.py
+python3 -X dev -X utf8 x.py
+python3 -X importtime -m pytest
+svn checkout svn+ssh://h/x
+svn checkout https://h/x
+svnadmin create x
+javac -d out -cp lib/a.jar src/X.java
+javac --release 17 -Xlint:all -parameters X.java
+javac -proc:none -encoding UTF-8 X.java
+javadoc -d out -sourcepath src x
+jar cf x.jar -C out .
+jar -tf x.jar
+jar --create --file x.jar -C out .
+javap -c X
+keytool -list -keystore k
+kotlinc X.kt -include-runtime -d x.jar
+strip --strip-unneeded f
+strip -s f
+objcopy -O binary f g
+objdump -d f
+objdump --disassemble --private-headers f
+size f
 cargo fmt --check
 cargo check
 go build ./...
@@ -1114,7 +1190,8 @@ def test_everyday_commands_stay_unasked_where_a_rule_denies(tmp_path: Path) -> N
     assert len(found) > 300
     # Of these nothing is known, and their words name what is denied
     for words in commands(
-        "newtool touch x\nnewtool --hook='/usr/bin/touch x'\n./x --do 'a;touch'\nprivate 'x[$(touch x)]'"
+        "newtool touch x\nnewtool --hook='/usr/bin/touch x'\n./x --do 'a;touch'\nprivate 'x[$(touch x)]'\n"
+        "python3 x.py touch y\nbash x.sh touch y\ncargo run -- touch x\ngo run . touch x\nnpm run x -- 'touch x'"
     ):
         (one,) = decide.decided(policy, words, None, place)
         assert (one.decision, "may run `touch`" in str(one.reason)) == ("ask", True), words

@@ -118,7 +118,8 @@ def test_a_lease_ends_with_the_last_copy_of_its_file(table: str, opened: list[Le
 
 def test_a_port_is_leased_as_long_as_a_process_of_its_job_lives(table: str, opened: list[Leases]) -> None:
     one = Holder(table, opened)
-    with subprocess.Popen(["sleep", "60"], env={**os.environ, COOKIE: one.job}) as left:
+    # In the session of all tests it would keep those beside it from approving: they would belong to a job
+    with subprocess.Popen(["sleep", "60"], env={**os.environ, COOKIE: one.job}, start_new_session=True) as left:
         try:
             port = one.lease(last=FIRST)
             one.leases.release()

@@ -8,7 +8,7 @@ from typing import Any
 from outlive import config
 from outlive.core.records import Definition, State
 from outlive.parts.push import task_view
-from outlive.store.inspection.inspect import Inspection
+from outlive.store.inspection.inspection import Inspection
 
 DAY_MS = 86_400_000
 

@@ -10,6 +10,7 @@ import pytest
 
 from outlive.core.records import Granted
 from outlive.parts.sandbox.confinement import access
+from outlive.parts.sandbox.settings import Settings
 from outlive.system import interpreter
 
 
@@ -20,7 +21,7 @@ def test_the_python_that_an_environment_was_made_of_is_no_jobs(place: Path, monk
     monkeypatch.setattr(sys, "base_prefix", str(base))
     sandbox = access.resolved(
         granted=Granted("workspace-write", "none", "read"),
-        settings={"write": None, "show": None, "hide": None, "environment": None},
+        settings=Settings(),
         workspace=os.path.realpath(work),
         homes=[str(place / "home")],
         ours=access.Ours([], interpreter.installed(), ""),

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from outlive.errors import OutliveError
 from outlive.parts.sandbox import modes
 from outlive.parts.sandbox.confinement import bubblewrap, syscalls
-
-NONE: dict[str, Any] = dict.fromkeys(("mode", "ceiling", "network", "network_ceiling", "git", "git_ceiling"))
+from outlive.parts.sandbox.settings import Settings
 
 
 def bounds(own: dict[str, str] | None = None, **settings: str) -> tuple[str, str, str, str]:
-    found = modes.bounds(NONE | settings, own)
+    found = modes.bounds(Settings(**settings), own)
     return found.mode, found.network, found.most_mode, found.most_network
 
 
@@ -37,7 +35,7 @@ def test_the_stricter_of_configuration_and_token_holds() -> None:
 
 
 def test_a_call_may_ask_for_less_and_not_for_more() -> None:
-    found = modes.bounds(NONE | {"mode": "workspace-write", "network": "loopback"}, None)
+    found = modes.bounds(Settings(mode="workspace-write", network="loopback"), None)
     for mode, network, expected in (
         (None, None, ("workspace-write", "loopback", "read")),
         ("read-only", "none", ("read-only", "none", "read")),
@@ -79,7 +77,7 @@ def test_git_is_written_where_both_ceilings_allow_it() -> None:
         ({"mode": "workspace-write", "git": "write"}, {"git_ceiling": "write"}, ("read", "write")),
     ]
     for own, settings, expected in rows:
-        found = modes.bounds(NONE | settings, own)
+        found = modes.bounds(Settings(**settings), own)
         assert (found.git, found.most_git) == expected
 
 

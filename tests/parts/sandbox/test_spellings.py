@@ -38,7 +38,7 @@ def test_what_is_kept_where_case_is_ignored_is_refused(
     kept = tmp_path / below
     kept.mkdir(parents=True)
     require_one_spelling([str(kept)], [str(tmp_path)])
-    monkeypatch.setattr(paths, "entry", ignoring(tmp_path))
+    monkeypatch.setattr("outlive.parts.sandbox.confinement.mounts.entry", ignoring(tmp_path))
     with pytest.raises(Unguarded, match="ignores case in names"):
         require_one_spelling([str(kept)], [str(tmp_path)])
     require_one_spelling([str(kept)], [str(tmp_path / "elsewhere")])

@@ -24,7 +24,7 @@ from outlive.jobs.interaction import screen
 from outlive.render import window
 from outlive.render.sources import Decoding, Text, lines_of
 from outlive.render.times import Clock, local
-from outlive.store.inspection.inspect import Inspection
+from outlive.store.inspection.inspection import Inspection
 from outlive.store.job_dir import JobDir
 from outlive.store.output.line_index import Lines
 from outlive.store.output.merged import Output
@@ -40,6 +40,8 @@ _STREAMS = {"both": None, "stdout": 0, "stderr": 1}
 
 def log(ctx: Context, _verb: Verb, _options: GlobalOptions, **args: Any) -> int:
     """Show the last lines of a job, then what it prints. Return the exit status."""
+    if args["job"] is None:
+        raise invalid("follow", "--follow goes with one job", usage=True)
     if args["context"] is not None:
         raise invalid("context", "--follow goes without --context: it shows the lines that match", usage=True)
     if args.get("compare") is not None:

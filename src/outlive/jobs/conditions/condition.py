@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 from typing import NamedTuple
 
 from outlive.answers.job import PortHolder
-from outlive.store.inspection.inspect import Inspection
+from outlive.store.inspection.inspection import Inspection
 
 Fired = dict[str, object] | None
 

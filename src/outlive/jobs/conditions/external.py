@@ -21,7 +21,7 @@ from outlive.jobs.conditions.parse import Condition
 from outlive.jobs.conditions.port_owner import Owner
 from outlive.jobs.context import Context
 from outlive.jobs.starting.boundary import Reach
-from outlive.store.inspection.inspect import Inspection
+from outlive.store.inspection.inspection import Inspection
 from outlive.store.job_dir import JobDir
 from outlive.system import ports
 from outlive.system.fds import Closing

@@ -23,7 +23,7 @@ from outlive.jobs.context import Context
 from outlive.jobs.control_client import ControlClient
 from outlive.jobs.starting import boundary
 from outlive.jobs.told import known_to_session
-from outlive.store.inspection.inspect import Inspection
+from outlive.store.inspection.inspection import Inspection
 from outlive.store.job_dir import JobDir
 from outlive.store.output.merged import Output
 from outlive.system.waiting import pause

@@ -18,7 +18,7 @@ from outlive.jobs.conditions.condition import Fired, Probe
 from outlive.jobs.conditions.parse import Condition
 from outlive.jobs.context import Context
 from outlive.jobs.starting import boundary
-from outlive.store.inspection.inspect import Inspection
+from outlive.store.inspection.inspection import Inspection
 from outlive.store.job_dir import JobDir
 from outlive.store.output.merged import Output
 from outlive.store.output.patterns import Hit

@@ -14,7 +14,7 @@ from outlive.errors import OutliveError
 from outlive.jobs import lookup, processes
 from outlive.jobs.context import Context
 from outlive.jobs.told import ownership
-from outlive.store.inspection.inspect import Inspection
+from outlive.store.inspection.inspection import Inspection
 from outlive.store.job_dir import JobDir
 from outlive.system import ports, process, tree
 

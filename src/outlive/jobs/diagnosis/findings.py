@@ -9,7 +9,7 @@ from outlive.answers.job import Prompt, Stopped
 from outlive.jobs.diagnosis import other_machine
 from outlive.jobs.interaction import prompt
 from outlive.jobs.starting import gate
-from outlive.store.inspection.inspect import Inspection
+from outlive.store.inspection.inspection import Inspection
 from outlive.store.job_dir import JobDir
 
 

@@ -19,7 +19,8 @@ _NOISE = re.compile(
     r"|(?:\S*/)?-?(?:ba|z|k|mk|da|a)?sh: (?:line \d+: )?(?:cannot set terminal process group|no job control in this shell)"
     r"|(?:stdin|standard input)(?: is|:) not a t(?:ty|erminal)$|TERM environment variable not set\.$"
 )
-_PREFIX = re.compile(r"(?:\S*/)?([\w.+-]+): ")
+# The program, or as OpenSSL has it (openssl-errors(7)) the thread, that an error is from
+_PREFIX = re.compile(r"(?:\S*/)?([\w.+-]+):(?: |error:)")
 # Programs that put their name before each of their errors, or say nothing on stderr
 _NAMED = frozenset(
     "cd pushd popd export set unset source . trap umask ulimit read test [ [[ true false : = echo printf sleep wait kill "

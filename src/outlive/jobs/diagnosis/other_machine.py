@@ -9,7 +9,7 @@ from outlive.errors import OutliveError
 from outlive.jobs.control_client import ask
 from outlive.launch import engines
 from outlive.store.inspection import handed_over
-from outlive.store.inspection.inspect import Inspection
+from outlive.store.inspection.inspection import Inspection
 from outlive.store.job_dir import JobDir
 
 

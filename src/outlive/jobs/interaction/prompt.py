@@ -8,7 +8,7 @@ from outlive.core.quoted import escape, visible
 from outlive.jobs.interaction import screen
 from outlive.render.decode import decode
 from outlive.render.plain_text import readable
-from outlive.store.inspection.inspect import Inspection
+from outlive.store.inspection.inspection import Inspection
 from outlive.store.output.merged import Output
 
 

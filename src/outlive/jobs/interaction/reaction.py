@@ -19,7 +19,7 @@ from outlive.jobs.interaction.reading import read
 from outlive.jobs.told import known_to_session
 from outlive.render import view
 from outlive.render.plain_text import readable
-from outlive.store.inspection.inspect import Inspection
+from outlive.store.inspection.inspection import Inspection
 from outlive.store.job_dir import JobDir
 from outlive.store.output.merged import Output
 

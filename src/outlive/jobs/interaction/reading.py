@@ -12,7 +12,7 @@ from outlive.jobs import adoption, job_answer
 from outlive.jobs.context import Context
 from outlive.jobs.interaction import shown_output
 from outlive.render.view import View
-from outlive.store.inspection.inspect import Inspection
+from outlive.store.inspection.inspection import Inspection
 from outlive.store.job_dir import JobDir
 from outlive.store.output.merged import Output
 from outlive.system.waiting import checkpoint

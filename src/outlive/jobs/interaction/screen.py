@@ -17,7 +17,7 @@ from outlive.render import window
 from outlive.render.rows import folded
 from outlive.render.screen import Screen
 from outlive.render.view import View
-from outlive.store.inspection.inspect import Inspection
+from outlive.store.inspection.inspection import Inspection
 from outlive.store.job_dir import JobDir
 from outlive.store.output.merged import Output
 

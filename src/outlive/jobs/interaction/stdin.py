@@ -16,7 +16,7 @@ from outlive.jobs.definition import require_input
 from outlive.jobs.interaction import typist
 from outlive.jobs.interaction.reaction import Reaction
 from outlive.jobs.starting import gate
-from outlive.store.inspection.inspect import Inspection
+from outlive.store.inspection.inspection import Inspection
 from outlive.store.job_dir import JobDir
 from outlive.store.output.merged import Output
 from outlive.system import fds

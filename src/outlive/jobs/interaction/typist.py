@@ -18,7 +18,7 @@ from outlive.core.members import number_of
 from outlive.jobs.control_client import ask
 from outlive.jobs.interaction import screen
 from outlive.render.plain_text import readable
-from outlive.store.inspection.inspect import Inspection
+from outlive.store.inspection.inspection import Inspection
 from outlive.store.job_dir import JobDir
 from outlive.store.output.merged import Output
 from outlive.system.waiting import pause

@@ -14,7 +14,7 @@ import outlive
 from outlive.core.records import Definition
 from outlive.core.shell import form, reader
 from outlive.store import atomic_file
-from outlive.store.inspection.inspect import Inspection
+from outlive.store.inspection.inspection import Inspection
 from outlive.store.job_dir import STAGES, JobDir
 
 _SCRIPT = os.path.join(outlive.DIRECTORY, "jobs/pipelines/stages.bash")

@@ -13,7 +13,7 @@ from outlive.jobs.definition import masked_lines
 from outlive.jobs.starting import boundary, making
 from outlive.launch import configured
 from outlive.store.inspection import adoptions, unasked, unseen_end
-from outlive.store.inspection.inspect import Inspection
+from outlive.store.inspection.inspection import Inspection
 from outlive.store.job_dir import JobDir, Locks
 from outlive.supervisor.job_fds import take_hold
 from outlive.supervisor.request import Request

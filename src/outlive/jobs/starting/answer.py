@@ -19,7 +19,7 @@ from outlive.jobs.context import Context, Principal
 from outlive.jobs.interaction import shown_output
 from outlive.jobs.told import known_to_session
 from outlive.render import view, window
-from outlive.store.inspection.inspect import Inspection
+from outlive.store.inspection.inspection import Inspection
 from outlive.store.job_dir import JobDir
 from outlive.store.output.merged import Output
 from outlive.system.waiting import checkpoint

@@ -16,7 +16,7 @@ from outlive.errors import OutliveError
 from outlive.jobs.conditions.parse import EXTERNAL, Condition
 from outlive.jobs.context import Principal
 from outlive.launch.engines import Host
-from outlive.store.inspection.inspect import Inspection
+from outlive.store.inspection.inspection import Inspection
 from outlive.store.output.merged import Output
 
 Check = Callable[[int, str, str], None]  # of an open file, by its path, for the argument of this name. Errors: denied

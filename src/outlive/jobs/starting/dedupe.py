@@ -18,7 +18,7 @@ from outlive.jobs.context import Context, Principal
 from outlive.jobs.starting import gate
 from outlive.jobs.told import ownership
 from outlive.store.inspection import handed_over
-from outlive.store.inspection.inspect import Inspection
+from outlive.store.inspection.inspection import Inspection
 from outlive.store.job_dir import JobDir
 from outlive.system.waiting import pause
 

@@ -17,7 +17,7 @@ from outlive.core.records import Definition, Notification
 from outlive.errors import OutliveError
 from outlive.jobs.context import Context, Principal
 from outlive.jobs.starting.plan import Plan
-from outlive.store.inspection.inspect import Inspection
+from outlive.store.inspection.inspection import Inspection
 from outlive.store.job_dir import JobDir
 
 

@@ -24,7 +24,7 @@ from outlive.jobs.starting import answer, gate, making
 from outlive.jobs.starting.answer import Asked
 from outlive.jobs.starting.gate import Gate
 from outlive.jobs.starting.plan import Plan
-from outlive.store.inspection.inspect import Inspection
+from outlive.store.inspection.inspection import Inspection
 from outlive.store.job_dir import JobDir
 from outlive.store.new_job import NewJob
 from outlive.store.output.merged import Output

@@ -29,7 +29,7 @@ from outlive.jobs.told import known_to_session, ownership, shown_hits
 from outlive.store import history
 from outlive.store.cleanup import deletions
 from outlive.store.inbox import ANSWERED, FOLLOWED, LEFT, UNDER_WAY, Claim, Inbox, Told, family_of
-from outlive.store.inspection.inspect import Inspection
+from outlive.store.inspection.inspection import Inspection
 from outlive.store.job_dir import JobDir
 from outlive.store.output.merged import Output
 from outlive.store.root import Store

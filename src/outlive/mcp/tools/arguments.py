@@ -11,7 +11,7 @@ from outlive.errors import OutliveError, invalid
 from outlive.mcp.tools import values
 from outlive.mcp.tools.offer import accepted, default_of
 from outlive.verbs import meaning
-from outlive.verbs.spec import Verb, check_texts
+from outlive.verbs.spec import Verb, check_texts, is_stood_for
 from outlive.verbs.spelling import MCP, spelled
 
 
@@ -53,7 +53,12 @@ class Reader:
             self._check_texts(sent)
             checked = {name: values.checked(arg, sent[name]) for name, arg in self._args.items() if name in sent}
             self._check_texts({name: value for name, value in checked.items() if value is not sent[name]})
-            missing = [name for name, arg in self._args.items() if arg.required and name not in checked]
+            there = [self._args[name] for name in checked]
+            missing = [
+                name
+                for name, arg in self._args.items()
+                if arg.required and name not in checked and not is_stood_for(arg, there)
+            ]
             if missing:
                 raise self._missing(missing[0])
         except OutliveError as error:

@@ -9,11 +9,11 @@ import signal
 import outlive
 from outlive.core.members import parse_json
 from outlive.core.records import Definition
-from outlive.launch.interpreter import argv_of
 from outlive.parts.after import AFTER, asked
 from outlive.supervisor.added import Added, Waiting
 from outlive.supervisor.event_loop import Timer
 from outlive.system import fault_points, fds
+from outlive.system.fresh_interpreter import argv_of
 
 _AGAIN_S, _LONGEST_S = 0.5, 60.0  # before another process is started, after one that ended without an answer
 _MOST = 10  # of those in a row; then it is not known whether the job may start

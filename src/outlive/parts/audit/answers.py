@@ -2,9 +2,28 @@
 
 from __future__ import annotations
 
-from outlive.answers import Answer, field
+from typing import Annotated
+
+from outlive.answers import TIME, Answer, Part, field, maybe, optional
 from outlive.answers.job import HINT
-from outlive.answers.named import Entry
+
+
+class _Entry(Part):
+    """Something that was done: who, over which face and token, what, where."""
+
+    SCHEMA = {"additionalProperties": True}  # the members of each verb: docs/reference/configuration.md
+
+    id: str = field("The entry's own id.")
+    at: str = field("When.", format=TIME)
+    verb: str = field("The verb; end: a job ended.")
+    job_id: str | None = optional("The job.")
+    token: str | None = optional("The name of the token, over HTTP.")
+    outcome: dict[str, object] | None = maybe(
+        "Of a start: how its job ended, or how it is now; null: not known any more."
+    )
+
+
+Entry = Annotated[dict[str, object], _Entry]
 
 
 class Audit(Answer):  # of audit

@@ -39,9 +39,10 @@ class Reader:
     def _entry(self, line: bytes) -> dict[str, object] | None:
         if not line:
             return None
-        cut = line.rfind(BEGINNING)  # behind the rest of a line that met a full disk
+        # Behind the rest of a line that met a full disk
+        cut = max((found.start() for found in BEGINNING.finditer(line)), default=0)
         try:
-            entry = parse_json(line[max(0, cut) :])
+            entry = parse_json(line[cut:])
         except ValueError:
             entry = None
         whole = isinstance(entry, dict) and isinstance(entry.get("id"), str) and isinstance(entry.get("verb"), str)

@@ -7,6 +7,7 @@ renamed ones the oldest go.
 import fcntl
 import json
 import os
+import re
 import socket
 import stat
 import time
@@ -21,7 +22,8 @@ from outlive.system.fds import Closing
 FILE, SYSLOG, OFF = PLACES = ("file", "syslog", "off")
 NAME = "audit.ndjson"
 END = "end"  # the verb of the line about the end of a job
-BEGINNING = b'{"id":"'  # of each line. Inside a string of JSON its quotation marks would be escaped
+# Of each line (`append`). Inside a string of JSON its quotation marks would be escaped, and no member of an entry is like it
+BEGINNING = re.compile(rb'\{"id":"[0-9A-Z]{26}","at":"')
 _COMMAND_CHARS = {FILE: 65_536, SYSLOG: 4_096}  # of all words; rsyslog cuts a message at 8 KiB
 _LOG_SOCKET = "/dev/log"
 _LOCK = ".audit.lock"

@@ -14,6 +14,10 @@ class Clients(Part):
         "install": "outlive.parts.clients.verbs:INSTALL",
         "uninstall": "outlive.parts.clients.verbs:UNINSTALL",
     }
+    for_person = {
+        "install": "outlive.parts.clients.person:for_person",
+        "uninstall": "outlive.parts.clients.person:for_person",
+    }
     checks = {"clients": "outlive.parts.clients.check:clients"}
 
     def longest_call_ms(self, client: str, env: Mapping[str, str], cwd: str | None) -> int | None:

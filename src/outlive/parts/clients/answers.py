@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Annotated, Any
+
 from outlive.answers import Answer, Part, field, maybe, optional
 from outlive.answers.job import HINT
-from outlive.answers.shapes import Besides
 
 _CHANGES = ["added", "updated", "removed", "none", None]
 _CLIENT = "The MCP client."
@@ -14,6 +15,17 @@ _NAME = "The server's name in the client's configuration file."
 _CHANGE = "What was done to the file (written false: would be); null: it cannot be changed."
 _WRITTEN = "Was the file written?"
 _BACKUP = "The file as it was before outlive first changed it; null: there is none."
+
+
+class _Besides(Part):
+    """One member."""
+
+    member: str = field("Its name.")
+    value: Any = field("Its value.")
+    why: str = field("What it is there for.")
+
+
+Besides = Annotated[dict[str, object], _Besides]
 
 
 class ClientAnswer(Part):

@@ -6,6 +6,7 @@ from outlive.part import Part
 class Doctor(Part):
     name = "doctor"
     verbs = {"doctor": "outlive.parts.doctor.verb:DOCTOR"}
+    for_person = {"doctor": "outlive.parts.doctor.person:for_person"}
 
 
 PART = Doctor()

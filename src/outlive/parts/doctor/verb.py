@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 
 from outlive import config
-from outlive.answers.administration import Examined
 from outlive.errors import OutliveError
 from outlive.jobs.context import Context
 from outlive.parts.doctor import checks
+from outlive.parts.doctor.answers import Examined
 from outlive.parts.finding import FAIL, Place
 from outlive.store.root import Store, default_path
 from outlive.verbs.spec import Verb

@@ -16,7 +16,7 @@ from outlive.jobs.context import Principal
 from outlive.jobs.pipelines import stages
 from outlive.jobs.pipelines.deciding import last_list
 from outlive.parts.failures.lines import telling
-from outlive.store.inspection.inspect import Inspection
+from outlive.store.inspection.inspection import Inspection
 from outlive.store.output.merged import Output
 from outlive.system import signals
 

@@ -10,7 +10,7 @@ from outlive.jobs.diagnosis import last_words
 from outlive.jobs.starting import boundary
 from outlive.parts.failures import person
 from outlive.parts.failures.causes import line_ends, look_alikes, silent_end
-from outlive.store.inspection.inspect import Inspection
+from outlive.store.inspection.inspection import Inspection
 from outlive.store.output.merged import Output
 
 _CHOICE = re.compile(r"[\[(]\s*y(?:es)?\s*/\s*n(?:o)?\b[^\n]*\Z", re.IGNORECASE)

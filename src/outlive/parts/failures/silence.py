@@ -16,11 +16,11 @@ from outlive.core.units import duration
 from outlive.errors import OutliveError
 from outlive.jobs import processes
 from outlive.jobs.control_client import ask
-from outlive.parts.failures import person
-from outlive.store.inspection.inspect import Inspection
+from outlive.parts.failures import foreground, person, pipe_ends
+from outlive.store.inspection.inspection import Inspection
 from outlive.store.job_dir import JobDir
 from outlive.store.output.merged import Output
-from outlive.system import foreground, pipe_ends, process, process_use, tree
+from outlive.system import process, process_use, tree
 
 _MOST_PROCESSES = 200
 _POLLS = (foreground.FILES, foreground.THREADS, foreground.WAITING)
@@ -32,7 +32,7 @@ _FULL = (
 
 
 class Keeper(NamedTuple):
-    """A process that keeps another one waiting at a pipe (system/pipe_ends.py)."""
+    """A process that keeps another one waiting at a pipe (pipe_ends.py)."""
 
     name: str
     pid: int
@@ -42,7 +42,7 @@ class Keeper(NamedTuple):
 
 class Silence(NamedTuple):
     names: Sequence[str]  # from the command down to the process in the foreground
-    doing: str  # what that process does: a constant of system/foreground.py
+    doing: str  # what that process does: a constant of foreground.py
     silent_ms: int
     pty: bool = False
     stdin: str = "closed"  # of the job, as in its definition

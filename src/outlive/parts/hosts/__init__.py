@@ -11,6 +11,8 @@ class Hosts(Part):
         "host setup": "outlive.parts.hosts.verbs:HOST_SETUP",
     }
     actions = {"host list": "outlive.parts.hosts.verbs:HOST_LIST"}
+    for_person = {"hosts": "outlive.parts.hosts.person:hosts"}
+    for_model = {"hosts": "outlive.mcp.tools.text.answers:plain"}
     sections = {"hosts": "outlive.parts.hosts.settings:checked"}
     engines = {"slurm": "outlive.parts.hosts.slurm.engine:ENGINE", "ssh": "outlive.parts.hosts.ssh.engine:ENGINE"}
 

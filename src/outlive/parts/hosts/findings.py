@@ -23,7 +23,7 @@ def visible(text: str) -> str:
 
 def is_sandboxed(config: Config, host: str) -> bool:
     """Return whether jobs on a host run in a sandbox unless a call asks for another one."""
-    return sandbox_of(config, host)["mode"] not in (None, "off")
+    return sandbox_of(config, host).mode not in (None, "off")
 
 
 def of_sandbox(where: str, trial: SandboxTrial) -> Finding:

@@ -11,6 +11,7 @@ class Http(Part):
         "token list": "outlive.parts.http.verbs:TOKEN_LIST",
         "token revoke": "outlive.parts.http.verbs:TOKEN_REVOKE",
     }
+    for_person = {"token_list": "outlive.parts.http.verbs:tokens"}
     checks = {"serving": "outlive.parts.http.check:serving"}
 
 

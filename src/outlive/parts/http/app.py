@@ -16,8 +16,8 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from outlive import limits
-from outlive.mcp import private_parts
 from outlive.mcp.own_code import OwnCode
+from outlive.parts.http import private_parts
 from outlive.parts.http.allowed_hosts import AllowedHosts
 from outlive.parts.http.auth import RequestChecks
 from outlive.parts.http.connections import refused

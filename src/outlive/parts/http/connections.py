@@ -12,15 +12,18 @@ import json
 import signal
 import ssl
 from collections.abc import Callable
+from functools import partial
 from types import FrameType
 from typing import Any
 
 import uvicorn
 from starlette.responses import Response
-from starlette.types import Scope
+from starlette.types import ASGIApp, Scope
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from outlive import limits
+from outlive.errors import invalid
+from outlive.parts.http.private_parts import terminate_tls_with
 
 # Functions in the `state` of a request's scope
 ABORT = "abort"  # ends the connection at once
@@ -185,3 +188,40 @@ def refused(status: int, message: str, *, retry_s: float | None = None) -> Respo
     headers = {} if retry_s is None else {"Retry-After": str(max(1, round(retry_s)))}
     body: dict[str, object] = {"jsonrpc": "2.0", "id": None, "error": {"code": -32600, "message": message}}
     return Response(json.dumps(body), status_code=status, media_type="application/json", headers=headers)
+
+
+def server(
+    application: ASGIApp,
+    *,
+    lifespan: bool,
+    prefix: str = "",
+    certfile: str | None = None,
+    keyfile: str | None = None,
+) -> Server:
+    """Return a server of an application. `lifespan`: it wants to know of its start and end. Errors: invalid_argument
+    for a certificate that cannot be read."""
+    config = uvicorn.Config(
+        application,
+        http=Connection,
+        ws="none",
+        loop="asyncio",
+        lifespan="on" if lifespan else "off",
+        log_config=None,
+        access_log=False,  # it would log query strings
+        proxy_headers=False,  # any client can send them
+        server_header=False,
+        date_header=False,
+        root_path=prefix,
+        ssl_certfile=certfile,
+        ssl_keyfile=keyfile,
+        h11_max_incomplete_event_size=limits.HTTP_HEADER_BYTES,
+        timeout_keep_alive=int(limits.HTTP_IDLE_S),
+        timeout_graceful_shutdown=limits.HTTP_SHUTDOWN_S,
+    )
+    try:
+        config.load()
+    except OSError as error:  # ssl.SSLError is one
+        raise invalid("certfile", f"while reading the certificate: {error}") from error
+    if config.ssl is not None:
+        terminate_tls_with(config, lambda context: partial(SecureConnection, context))
+    return Server(config)

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 import anyio
 from starlette.requests import ClientDisconnect
 
-from outlive.mcp.private_parts import QUOTING_LOGGER
+from outlive.parts.http.private_parts import QUOTING_LOGGER
 
 _LEFT = (ClientDisconnect, anyio.ClosedResourceError, anyio.BrokenResourceError)
 

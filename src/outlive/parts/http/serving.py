@@ -18,7 +18,7 @@ from outlive.mcp import server
 from outlive.mcp.caller import Caller, Request, session_of
 from outlive.mcp.job_environment import JobEnvironment
 from outlive.mcp.tools.call import Calls, Tools
-from outlive.parts.http import app, greeting, logging, runner
+from outlive.parts.http import app, connections, greeting, logging
 from outlive.parts.http.allowed_hosts import LOCAL, AllowedHosts
 from outlive.parts.http.listener import Settings
 from outlive.parts.http.tokens import EVERYTHING, Tokens
@@ -58,7 +58,7 @@ def run(
         if part.beside_mcp:
             application = resolve_name(part.beside_mcp)(application, calls, tokens, hosts)
     certfile = settings.address.certfile
-    serving = runner.server(
+    serving = connections.server(
         application, lifespan=True, prefix=settings.prefix, certfile=certfile, keyfile=settings.keyfile
     )
     calls.is_stopping = lambda: serving.should_exit

@@ -5,8 +5,12 @@ from __future__ import annotations
 import os
 
 from outlive import limits
-from outlive.answers.administration import NamedToken, Token, TokenAdded, TokenList, TokenRevoked
-from outlive.core.records import CONTROL, EXEC, GIT, NETWORKS, READ, SANDBOXES
+from outlive.answers import TIME, Answer, Part, field, part
+from outlive.answers.job import HINT
+from outlive.cli import human
+from outlive.cli.text import Style
+from outlive.core.members import Members, entries_of
+from outlive.core.records import CONTROL, EXEC, GIT, NETWORKS, READ, RIGHTS, SANDBOXES
 from outlive.core.units import duration_ms
 from outlive.errors import argument, invalid
 from outlive.jobs import acts
@@ -16,6 +20,49 @@ from outlive.verbs.spec import ANSWERS, BOOL, INT, PATH, STR, STRS, TOOLS, Arg, 
 
 _SHOWN_ONCE = "The token is shown this once, and stored as a hash. Clients send it as: Authorization: Bearer TOKEN"
 _NAME = Arg("name", STR, "Name of the token: the client that it is for.", required=True, cli="NAME")
+
+
+class Token(Part):
+    """One token, without its secret."""
+
+    name: str = field("The client it was made for.", human=9)
+    scope: str = field("Whose jobs it sees and touches; * means all jobs.")
+    rights: list[str] = field("What its client may do.", items={"enum": [*RIGHTS]})
+    workdir: str | None = field("The directory in which, or below which, the client's jobs run; null: any.")
+    sandbox: dict[str, object] | None = field(
+        "The most that its client's jobs may do; null: what the configuration allows.",
+        properties={"mode": {"enum": [*SANDBOXES[:-1]]}, "network": {"enum": [*NETWORKS]}},
+        required=["mode"],
+    )
+    approves: bool = field("May forms of its client approve and deny the commands it runs?")
+    created_at: str = field("When it was made.", format=TIME)
+    expires_at: str | None = field("When it opens nothing any more; null: never.", format=TIME)
+    expired: bool = field("Does it open nothing any more because of its age?")
+
+
+class NamedToken(Token):
+    """The token of an answer."""
+
+    name: str = field("The client for which the token was made.", human=9)
+    scope: str = field("Whose jobs the token sees and touches; * means all jobs.")
+    created_at: str = field("When the token was made.", format=TIME)
+
+
+class TokenAdded(Answer):  # of token add
+    about: NamedToken = part(NamedToken)
+    token: str = field("The secret, shown this once.")
+    hint: str = field("What to do next.", human=HINT.human)
+
+
+class TokenRevoked(Answer):  # of token revoke
+    about: NamedToken = part(NamedToken)
+    revoked: bool = field("Does it open nothing any more?")
+    hint: str | None = HINT
+
+
+class TokenList(Answer):  # of token list
+    root: str = field("The job root.")
+    tokens: list[Token] = field("The tokens.")
 
 
 def token_add(
@@ -60,6 +107,12 @@ def token_add(
 def token_list(ctx: Context) -> TokenList:
     """Return the tokens without their secrets. Errors: config_error, io_error."""
     return TokenList(root=ctx.store.path, tokens=[Token(**token.shown()) for token in Tokens(ctx.store).all()])
+
+
+def tokens(answer: Members, style: Style, *, verbose: bool) -> str:
+    """Return the list of tokens for a person."""
+    found = entries_of(answer, "tokens")
+    return human.table_of(found, style) if found else "There are no tokens: `outlive token add NAME` makes one.\n"
 
 
 def token_revoke(ctx: Context, *, name: str) -> TokenRevoked:

@@ -16,7 +16,7 @@ from functools import partial
 from outlive import limits
 from outlive.core.records import CONTROL, Terminal
 from outlive.errors import OutliveError, invalid
-from outlive.jobs import adoption, definition, lookup
+from outlive.jobs import acts, adoption, definition, lookup
 from outlive.jobs.context import Context
 from outlive.jobs.control_client import ask
 from outlive.jobs.interaction import stdin
@@ -74,6 +74,7 @@ class Keyboards:
             with self._taking:
                 held = self._of(key)
                 if held is None:
+                    acts.about_to(ctx, "attach", job.job_id)
                     known = inspection.state.terminal or Terminal()
                     now = [known.cols, known.rows] if known.cols and known.rows else None
                     taken = keyboard.take(job, name, now, force=force)

@@ -23,15 +23,15 @@ from outlive.mcp.job_environment import JobEnvironment
 from outlive.mcp.masking import Masking
 from outlive.mcp.tools.call import Calls, Tools
 from outlive.mcp.tools.offer import TOOLS
-from outlive.parts.http import logging, runner
+from outlive.parts.http import connections, logging
 from outlive.parts.http.allowed_hosts import AllowedHosts
-from outlive.parts.http.connections import Server
+from outlive.parts.page import peers
 from outlive.parts.page.api import Api
 from outlive.parts.page.application import Page
 from outlive.parts.page.sessions import ASK_S, HOSTS, LinkKind, Sessions
 from outlive.parts.permission.approvals.person import is_person_at
 from outlive.store.root import Store
-from outlive.system import fds, ports, process
+from outlive.system import fds
 
 
 class Door(NamedTuple):
@@ -67,7 +67,7 @@ def serve(
     sessions = Sessions()
     page = Page(api, sessions, hosts, caller_of=lambda session: me if session.person else job, is_own=_is_own)
     logging.keep_mistakes(lambda line: stdio.note(f"outlive ui: {line}\n"))
-    server = runner.server(page.app, lifespan=False)
+    server = connections.server(page.app, lifespan=False)
     calls.is_stopping = lambda: server.should_exit
     gc.freeze()
     tell(address + sessions.new_link(kind))
@@ -80,7 +80,7 @@ def serve(
 
 
 async def _until_stopped(
-    server: Server,
+    server: connections.Server,
     listeners: list[socket.socket],
     api: Api,
     door: Door,
@@ -106,11 +106,11 @@ def _is_persons(store: Store, peer: socket.socket) -> bool:
     """Return whether a person may have started the process at the other end. It still has to run afterwards: the pid of one
     that has ended may be another's by now."""
     pid = fds.peer_pid(peer)
-    handle = process.open_peer(peer, pid)
+    handle = peers.open_peer(peer, pid)
     if handle is None:
         return False
     try:
-        return is_person_at(store, pid) and not process.has_ended(handle)
+        return is_person_at(store, pid) and not peers.has_ended(handle)
     finally:
         os.close(handle)
 
@@ -120,4 +120,4 @@ def _is_own(request: Request) -> bool:
     here, there = request.scope.get("server"), request.scope.get("client")
     if not here or not there:
         return False
-    return ports.user_at((there[0], there[1]), (here[0], here[1])) in (os.geteuid(), 0)
+    return peers.user_at((there[0], there[1]), (here[0], here[1])) in (os.geteuid(), 0)

@@ -15,7 +15,7 @@ from outlive.jobs.control_client import ControlClient
 from outlive.jobs.interaction import stdin
 from outlive.parts.terminal import drawing
 from outlive.parts.terminal import keyboard as of_job
-from outlive.store.inspection.inspect import Inspection
+from outlive.store.inspection.inspection import Inspection
 from outlive.store.job_dir import JobDir
 from outlive.store.output.merged import Output
 from outlive.system.waiting import pause

@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
-from outlive.answers.administration import Ui
+from outlive.answers import Answer, field
 from outlive.verbs.spec import BOOL, INT, Arg, Verb
+
+
+class Ui(Answer):  # of ui
+    url: str = field("A one-time link to the page.")
+    root: str = field("The job root.")
+    serves: bool = field("Whether this process serves the page; false if another one does.")
+
 
 UI = Verb(
     "ui",

@@ -20,7 +20,10 @@ class Permission(Part):
         "policy list": "outlive.parts.permission.verbs.policy:POLICY_LIST",
         "policy forget": "outlive.parts.permission.verbs.policy:POLICY_FORGET",
     }
-    for_person = {"inbox": "outlive.parts.permission.at_terminal.questions:text"}
+    for_person = {
+        "inbox": "outlive.parts.permission.at_terminal.questions:text",
+        "policy_list": "outlive.parts.permission.at_terminal.rules:text",
+    }
     settings = {POLICY: "outlive.parts.permission.settings:KEYS"}
     gates = {POLICY: "outlive.parts.permission.gate:GATE"}
     tables = {"policy.rule": "outlive.parts.permission.policy.rules:checked"}

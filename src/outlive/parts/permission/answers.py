@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from outlive.answers import DECISIONS, FIRST, LAST, TIME, Answer, Part, field, maybe, optional, part
 from outlive.answers.job import (
     COMMAND,
@@ -17,7 +19,7 @@ from outlive.answers.job import (
     SHORT_ID,
     Job,
 )
-from outlive.answers.shapes import Approval, Checked, Keyboard
+from outlive.answers.named import Approval, Keyboard
 from outlive.core.records import REASONS
 
 APPROVAL, INPUT = "approval", "input"
@@ -76,6 +78,19 @@ class CheckedJobs(Part):
     reason: str | None = field("Why.")
     jobs: int = field("How many jobs.")
     example: list[str] = field("The command of the newest of them.")
+
+
+class _Checked(Part):
+    """One command."""
+
+    command: list[str] = field("Its words; of a string that cannot be split, the string.")
+    decision: str = field("What is decided about it.", enum=DECISIONS)
+    rule: str = field("The rule that decided.")
+    reason: str | None = field("The reason of the rule.")
+    unknown: str | None = optional("Why it is not known what it runs.")
+
+
+Checked = Annotated[dict[str, object], _Checked]
 
 
 class PolicyCheck(Answer):  # of policy check

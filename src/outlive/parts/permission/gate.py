@@ -13,7 +13,7 @@ from outlive.jobs.starting.plan import Plan
 from outlive.parts.permission import commands
 from outlive.parts.permission.approvals import asked, asking, facts, pending, written
 from outlive.parts.permission.policy.rules import ASK
-from outlive.store.inspection.inspect import Inspection
+from outlive.store.inspection.inspection import Inspection
 from outlive.store.job_dir import JobDir
 
 

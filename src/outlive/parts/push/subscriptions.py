@@ -23,8 +23,8 @@ from outlive.jobs import adoption, lookup
 from outlive.mcp import threads
 from outlive.mcp.caller import Caller, Request
 from outlive.mcp.extension import Front, Handler
-from outlive.mcp.private_parts import connection_of
 from outlive.parts.push import follow
+from outlive.parts.push.private_parts import connection_of
 from outlive.parts.push.resources import EVENTS, OUTPUT, place_of, refusing
 from outlive.store import history
 from outlive.store.job_dir import JobDir

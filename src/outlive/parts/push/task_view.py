@@ -34,7 +34,7 @@ from outlive.mcp.masking import Masking
 from outlive.mcp.tools.text import answers
 from outlive.parts.permission import elicitation
 from outlive.render import ends
-from outlive.store.inspection.inspect import Inspection
+from outlive.store.inspection.inspection import Inspection
 from outlive.store.job_dir import JobDir
 from outlive.store.output.merged import Output
 from outlive.verbs import envelope

@@ -6,11 +6,11 @@ from outlive.answers import advice, sentences
 from outlive.core.started import never_ran
 from outlive.core.units import seconds_or
 from outlive.part import Look, Said
-from outlive.part.of_job import OfJob
+from outlive.part_of_job import OfJob
 from outlive.parts.reports import REPORT, checks, read
 from outlive.parts.reports.answers import Reported, Tests
 from outlive.parts.reports.find import Where
-from outlive.store.inspection.inspect import Inspection
+from outlive.store.inspection.inspection import Inspection
 from outlive.system.waiting import checkpoint
 
 _MASKED = "Which tests failed is not shown: the job has masked variables, whose values are not known here."

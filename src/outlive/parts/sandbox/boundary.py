@@ -18,7 +18,7 @@ from outlive.parts.sandbox import diagnosis, modes
 from outlive.parts.sandbox.confinement import access, bubblewrap, gitconfig, visible_paths
 from outlive.parts.sandbox.reach import Reach
 from outlive.parts.sandbox.settings import sandbox_of
-from outlive.store.inspection.inspect import Inspection
+from outlive.store.inspection.inspection import Inspection
 from outlive.store.output.merged import Output
 from outlive.system import interpreter, own_programs
 
@@ -161,7 +161,7 @@ def _added(before: Sandbox, now: Sandbox) -> Iterator[str]:
 
 def _ours(caller: Principal, *, needed: bool) -> access.Ours:
     try:
-        bwrap = bubblewrap.find(sandbox_of(caller.config)["bwrap"])
+        bwrap = bubblewrap.find(sandbox_of(caller.config).bwrap)
     except OutliveError:
         if needed:
             raise

@@ -13,7 +13,7 @@ def sandbox(place: Place) -> Finding:
     config = place.config
     wanted = config is not None and config.has("sandbox")
     try:
-        path = bubblewrap.find(None if config is None else sandbox_of(config)["bwrap"])
+        path = bubblewrap.find(None if config is None else sandbox_of(config).bwrap)
     except OutliveError as error:
         what = error.message.removesuffix("; nothing was run")
         if wanted:

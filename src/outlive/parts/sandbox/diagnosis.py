@@ -15,7 +15,7 @@ from outlive.core.quoted import quoted
 from outlive.core.records import Sandbox
 from outlive.jobs.diagnosis import last_words
 from outlive.parts.sandbox.confinement import visible_paths
-from outlive.store.inspection.inspect import Inspection
+from outlive.store.inspection.inspection import Inspection
 from outlive.store.output.merged import Output
 from outlive.system.paths import is_in
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from outlive.core.records import GIT, NETWORKS, Granted, Sandbox
 from outlive.core.records import SANDBOXES as MODES
 from outlive.errors import OutliveError, argument, invalid
+from outlive.parts.sandbox.settings import Settings
 
 OFF = "off"
 
@@ -28,7 +28,7 @@ def stricter(order: tuple[str, ...], one: str, other: str) -> str:
     return min(one, other, key=order.index)
 
 
-def bounds(settings: Mapping[str, Any], ceiling: dict[str, str] | None) -> Bounds:
+def bounds(settings: Settings, ceiling: dict[str, str] | None) -> Bounds:
     """Return the bounds of a caller.
 
     `settings` is [sandbox] of the configuration. A ceiling that is not set is the default, so a
@@ -36,14 +36,14 @@ def bounds(settings: Mapping[str, Any], ceiling: dict[str, str] | None) -> Bound
     be missing): the stricter one holds, and a caller with a ceiling has it as its default.
     """
     own = ceiling or {}
-    mode = settings["mode"] or settings["ceiling"] or own.get("mode") or OFF
-    named = settings["network"] or settings["network_ceiling"]
-    most_mode = settings["ceiling"] or settings["mode"] or OFF
-    most_network = settings["network_ceiling"] or settings["network"] or ("open" if most_mode == OFF else "loopback")
+    mode = settings.mode or settings.ceiling or own.get("mode") or OFF
+    named = settings.network or settings.network_ceiling
+    most_mode = settings.ceiling or settings.mode or OFF
+    most_network = settings.network_ceiling or settings.network or ("open" if most_mode == OFF else "loopback")
     own_network = own.get("network") or named or ("loopback" if own else "open")
-    git = settings["git"] or "read"
+    git = settings.git or "read"
     # Where a call may leave the sandbox it may change repositories in any case
-    most_git = settings["git_ceiling"] or ("write" if most_mode == OFF else git)
+    most_git = settings.git_ceiling or ("write" if most_mode == OFF else git)
     most_mode = stricter(MODES, most_mode, own.get("mode", OFF))
     most_network = stricter(NETWORKS, most_network, own_network)
     most_git = stricter(GIT, most_git, own.get("git", "read") if own else "write")

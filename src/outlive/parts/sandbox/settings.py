@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import NamedTuple
 
 from outlive.config import PATH, PATHS, STRINGS, Config, Setting
 from outlive.core.records import GIT, LOCAL, NETWORKS, SANDBOXES
@@ -22,12 +23,28 @@ KEYS = {
 }
 
 
-def sandbox_of(config: Config, host: str | None = None) -> dict[str, Any]:
+class Settings(NamedTuple):
+    """What is set there. What is None or empty was not set."""
+
+    mode: str | None = None
+    ceiling: str | None = None
+    network: str | None = None
+    network_ceiling: str | None = None
+    git: str | None = None
+    git_ceiling: str | None = None
+    write: Sequence[str] = ()
+    hide: Sequence[str] = ()
+    show: Sequence[str] = ()
+    environment: Sequence[str] = ()
+    bwrap: str | None = None
+
+
+def sandbox_of(config: Config, host: str | None = None) -> Settings:
     """Return [sandbox] for the jobs of a host (None: this machine), whose own settings are default and most."""
-    settings = {**dict.fromkeys(KEYS), **config.set_in("sandbox")}
+    settings = Settings(**config.set_in("sandbox"))
     own = config.hosts().get(host or LOCAL)
     if own is not None and own.sandbox is not None:
-        settings |= {"mode": own.sandbox, "ceiling": None}
+        settings = settings._replace(mode=own.sandbox, ceiling=None)
     if own is not None and own.network is not None:
-        settings |= {"network": own.network, "network_ceiling": None}
+        settings = settings._replace(network=own.network, network_ceiling=None)
     return settings

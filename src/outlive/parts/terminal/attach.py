@@ -30,7 +30,7 @@ from outlive.parts.terminal import keyboard
 from outlive.parts.terminal.drawing import render
 from outlive.parts.terminal.emulator import RESET
 from outlive.parts.terminal.for_terminals import ForTerminals
-from outlive.store.inspection.inspect import Inspection
+from outlive.store.inspection.inspection import Inspection
 from outlive.store.job_dir import JobDir
 from outlive.store.output.merged import Output
 from outlive.system import fds, pty, signals

@@ -12,7 +12,7 @@ from outlive import limits
 from outlive.core.records import Terminal
 from outlive.parts.terminal.emulator import Emulator
 from outlive.render.screen import Screen
-from outlive.store.inspection.inspect import Inspection
+from outlive.store.inspection.inspection import Inspection
 from outlive.store.output.merged import Output
 
 WHOLE_BYTES = 524_288  # output up to this length is rendered from the start

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from outlive.answers.job import Job
 from outlive.core.members import number_of
-from outlive.jobs import adoption, lookup
+from outlive.jobs import acts, adoption, lookup
 from outlive.jobs.context import Context
 from outlive.jobs.control_client import ask
 from outlive.jobs.definition import require_input
@@ -19,6 +19,7 @@ def resize(ctx: Context, *, job: str, cols: int, rows: int) -> Resized:
         stdin.require_pty(inspection)
         if ctx.face == "mcp":
             require_input(ctx, inspection.definition)
+        acts.about_to(ctx, "resize", job_dir.job_id, cols=cols, rows=rows)
         answer = ask(job_dir, {"op": "resize", "cols": cols, "rows": rows})
         state = adoption.inspect_and_adopt(ctx, job_dir).state.state
         return Resized(

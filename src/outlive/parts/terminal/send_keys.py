@@ -12,7 +12,7 @@ from outlive.jobs.context import Context
 from outlive.jobs.control_client import ask
 from outlive.jobs.interaction import stdin
 from outlive.parts.terminal import keys
-from outlive.store.inspection.inspect import Inspection
+from outlive.store.inspection.inspection import Inspection
 
 
 def send_keys(

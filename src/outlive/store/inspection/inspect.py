@@ -13,8 +13,7 @@ from outlive.core.records import Definition, State
 from outlive.core.units import timestamp
 from outlive.store import atomic_file
 from outlive.store.inspection import rebuilt
-from outlive.store.inspection.inspection import Inspection as Inspection  # noqa: PLC0414 - for those who inspect
-from outlive.store.inspection.inspection import is_elsewhere as is_elsewhere  # noqa: PLC0414 - as it
+from outlive.store.inspection.inspection import Inspection, is_elsewhere
 from outlive.store.job_dir import META, STATE, JobDir
 from outlive.system import machine
 

@@ -12,7 +12,7 @@ from outlive import parts
 from outlive.core.records import Definition, Ending, State
 from outlive.core.units import timestamp
 from outlive.store.inspection import handed_over
-from outlive.store.inspection.inspect import Inspection
+from outlive.store.inspection.inspection import Inspection
 from outlive.store.inspection.unseen_end import write_end
 from outlive.store.job_dir import JobDir, Locks
 from outlive.system import machine

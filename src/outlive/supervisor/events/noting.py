@@ -1,6 +1,6 @@
 """What parts of outlive note elsewhere of what a supervisor does, which knows none of them.
 
-A part does for each job whose request has something for it (`for_supervisor`, part/). Its module `in_supervisor` has
+A part does for each job whose request has something for it (`for_supervisor`, part.py). Its module `in_supervisor` has
 `NOTES`, a subclass of `Notes`, and is lean as the supervisor itself. It is loaded before the command is spawned
 (large_code.py), or where a mirror begins.
 """

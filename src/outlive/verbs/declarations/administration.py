@@ -1,6 +1,6 @@
 """What a client may do that is about no job."""
 
-from outlive.answers.administration import Help
+from outlive.answers.help import Help
 from outlive.core.records import READ
 from outlive.verbs.spec import Verb
 

@@ -3,6 +3,7 @@
 from outlive import limits
 from outlive.answers.ending import ALL, Collected, Deleted, Killed
 from outlive.core.records import CONTROL
+from outlive.verbs.shared_args import with_those_of_parts
 from outlive.verbs.spec import BOOL, ENDED_JOB_ID, FLOAT, INT, JOB, JOB_ID, MS, STR, STRS, Arg, Verb
 
 TAGS = Arg("tags", STRS, "All jobs of yours with this tag, or a tag below it: project.*; of several, jobs with all (CLI: of this "
@@ -23,7 +24,7 @@ KILL = Verb(
     reports_end=True,
     long=True,
     args=(
-        jobs_of(JOB),
+        *with_those_of_parts((jobs_of(JOB),)),
         TAGS,
         Arg("signal", STR, "TERM, which KILL follows, or any other, such as INT or HUP, sent as it is.",
             default="TERM", metavar="SIGNAL", mcp_help="(default TERM, then KILL)"),
@@ -52,7 +53,7 @@ REMOVE = Verb(
     group="End and delete",
     long=True,
     args=(
-        jobs_of(JOB_ID),
+        *with_those_of_parts((jobs_of(JOB_ID),)),
         TAGS,
         Arg(
             "grace_ms",

@@ -26,7 +26,7 @@ USAGE = Verb(
     "Show what a job uses: time, memory, processes, output.",
     "outlive.verbs.usage:usage",
     group="Read and wait",
-    args=(JOB,),
+    args=(*with_those_of_parts((JOB,)),),
     right=READ,
     result=Used,
     detail="Each figure names its source: cgroup is exact, rusage is the kernel's sum over ended processes, sampled "
@@ -37,8 +37,7 @@ POLL = Verb(
     "Read new output since a position, and the state.",
     "outlive.verbs.poll:poll",
     group="Read and wait",
-    args=(*with_those_of_parts((
-        JOB,
+    args=(JOB, *with_those_of_parts((
         SINCE_SEQ,
         Arg("timeout_ms", MS, "Wait at most this long for output, a prompt or the end; 0: not at all.", default=0, minimum=0,
             metavar="DURATION", mcp_help="wait for news so long"),
@@ -84,8 +83,7 @@ TAIL = Verb(
     "Read the last lines of both streams as exact text.",
     "outlive.verbs.tail:tail",
     group="Read and wait",
-    args=(*with_those_of_parts((
-        JOB,
+    args=(JOB, *with_those_of_parts((
         Arg("tail_lines", INT, "Lines of each stream.", default=limits.TAIL_LINES, minimum=0, metavar="N",
             aliases=("limit",), hidden="mcp"),
         Arg("max_bytes", INT, "Most bytes of each stream.", default=limits.TAIL_BYTES,
@@ -103,8 +101,10 @@ WAIT = Verb(
     group="Read and wait",
     waits=True,
     args=(
-        Arg("job", STRS, "The job or jobs; without one, whichever of yours ends first (CLI: of this directory).", default=(), cli="JOB", mcp="job_id",
-            aliases=(*JOB.aliases, "job_ids", "jobs"), metavar="JOB", mcp_help="also a list; none: your first to end"),
+        *with_those_of_parts((
+            Arg("job", STRS, "The job or jobs; without one, whichever of yours ends first (CLI: of this directory).", default=(), cli="JOB", mcp="job_id",
+                aliases=(*JOB.aliases, "job_ids", "jobs"), metavar="JOB", mcp_help="also a list; none: your first to end"),
+        )),
         Arg("until", ITEMS, "What to wait for, any of: exit, output, input (a prompt), {regex, stream}, {fail_regex} "
             "(ends it early), {port, host, any}, {http: URL, status, any}, {file}, {idle_ms}. port and http hold for a listener of the job, "
             "with any: true for anybody's. CLI: Write regex=PATTERN, port=8080, 'port=8080 any' and so on.",

@@ -13,6 +13,7 @@ import pytest
 
 from outlive.core.records import Granted, Sandbox
 from outlive.parts.sandbox.confinement import access, bubblewrap, mounts, session, syscalls
+from outlive.parts.sandbox.settings import Settings
 from outlive.supervisor.confined.confinement import How
 from outlive.system import fds
 
@@ -31,7 +32,7 @@ def made() -> Iterator[mounts.Mounts]:
 def _spec(workspace: Path) -> Sandbox:
     return access.resolved(
         granted=Granted("workspace-write", "loopback", "write"),
-        settings={"write": [], "show": [], "hide": [], "environment": []},
+        settings=Settings(),
         workspace=str(workspace),
         homes=["/nonexistent"],
         ours=access.Ours([], [], bubblewrap.find(None)),

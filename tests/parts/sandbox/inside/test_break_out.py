@@ -266,5 +266,7 @@ def test_every_attempt_succeeds_without_a_sandbox_and_none_in_one(ground_with_pr
         assert ground.successes("--sandbox", mode, "--network", network) == set(), f"{mode}, network {network}"
     opened = ground.successes("--sandbox", "workspace-write", "--network", "open")
     assert opened - {"speak to the hypervisor"} == {"connect to a listener of the machine"}
-    failed = set(ATTEMPTS) - ground.successes()  # last: it spoils the ground
+    # Last: it spoils the ground. The caller would load modules while its program is moved away, and so has a copy
+    ground.program = Path(shutil.copytree(ground.program, ground.top / "apart"))
+    failed = set(ATTEMPTS) - ground.successes()
     assert failed <= MAY_BE_MISSING

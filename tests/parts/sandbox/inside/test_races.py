@@ -14,7 +14,7 @@ from outlive.parts.sandbox.confinement import after, guard, search
 from outlive.parts.sandbox.confinement.guard import Guard
 from outlive.parts.sandbox.confinement.mounts import Mounts
 from outlive.parts.sandbox.reach import Reach
-from outlive.store.inspection.inspect import Inspection
+from outlive.store.inspection.inspection import Inspection
 from parts.sandbox.inside.test_break_out import USERS, Ground
 from parts.sandbox.inside.test_break_out import ground as ground  # noqa: PLC0414 - a fixture
 from support import wait

@@ -59,7 +59,7 @@ def _said(answer: Members, process: bool) -> tuple[str, list[str]]:
         return of_part(answer)
     if verbs.record_of(type_) is Written:
         return _write(answer, process)
-    return _by_declaration(answer, process)
+    return _by_declaration(answer)
 
 
 def _facts(members: Members | None) -> list[str]:
@@ -164,10 +164,23 @@ def _event_line(event: Members) -> str:
 
 def _usage(answer: Members, process: bool) -> tuple[str, list[str]]:
     lines = [sentences.state_line(answer, process)]
-    used = {name: value for name, value in object_of(answer, "usage").items() if name != "source"}
-    lines.append(events.about({"type": "usage", **used}))
+    several = entries_of(answer, "jobs")
+    if several:
+        lines = [f"{counted(len(several), 'job')} together: {_figures(answer)}"]
+        return "", [*lines, *map(_used_by, several), *sentences.hint(answer)]
+    lines.append(_figures(answer))
     lines += [one.line for part in parts.every() for one in part.beside_usage(answer)]
     return "", [*lines, *sentences.hint(answer)]
+
+
+def _figures(answer: Members) -> str:
+    used = {name: value for name, value in object_of(answer, "usage").items() if name != "source"}
+    return events.about({"type": "usage", **used})
+
+
+def _used_by(job: Members) -> str:
+    said = f": {job['error']}" if job.get("error") else f": {_figures(job)}"
+    return visible(f"  {job['job_id']} ({job.get('name')}), {job.get('state')}{said}")
 
 
 def _status(answer: Members, process: bool) -> tuple[str, list[str]]:
@@ -195,7 +208,8 @@ def _status(answer: Members, process: bool) -> tuple[str, list[str]]:
 
 def _log(answer: Members, process: bool) -> tuple[str, list[str]]:
     first, last, total = (answer.get(key) for key in ("first_line", "last_line", "total_lines"))
-    told = [sentences.short_state(answer)]
+    several = [f"{visible(text_of(job, 'name'))} {sentences.short_state(job)}" for job in entries_of(answer, "jobs")]
+    told = [", ".join(several) or sentences.short_state(answer)]
     if first and last and total:
         # The numbers shown count from 1, as grep's do
         known = answer.get("hint") or answer.get("compared") or (first == 1 and last == total)
@@ -395,12 +409,12 @@ def _help(answer: Members, _process: bool) -> tuple[str, list[str]]:
     return "", [f"{action}: {does}" for action, does in object_of(answer, "actions").items()] or ["No actions."]
 
 
-def _by_declaration(answer: Members, process: bool) -> tuple[str, list[str]]:
+def _by_declaration(answer: Members) -> tuple[str, list[str]]:
     lines = declared.lines(answer)
-    return ("", [*lines, *sentences.hint(answer)]) if lines else _plain(answer, process)
+    return ("", [*lines, *sentences.hint(answer)]) if lines else plain(answer)
 
 
-def _plain(answer: Members, _process: bool) -> tuple[str, list[str]]:
+def plain(answer: Members) -> tuple[str, list[str]]:
     rest = {
         key: value
         for key, value in answer.items()
@@ -429,7 +443,6 @@ _BY_TYPE: dict[str, Callable[[Members, bool], tuple[str, list[str]]]] = {
     "notify_set": _notify_set,
     "gc": _gc,
     "help": _help,
-    "hosts": _plain,
 }
 
 

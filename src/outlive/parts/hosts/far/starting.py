@@ -23,6 +23,7 @@ from outlive.jobs.starting.plan import Plan
 from outlive.launch.from_cli import Launcher
 from outlive.parts.hosts.far import orphans
 from outlive.parts.sandbox.confinement import access, bubblewrap, gitconfig
+from outlive.parts.sandbox.settings import Settings
 from outlive.store.job_dir import JobDir
 from outlive.store.root import Store
 from outlive.system import interpreter
@@ -149,7 +150,12 @@ def _sandbox(store: Store, asked: dict[str, Any] | None, cwd: str) -> Sandbox | 
     sandbox = access.resolved(
         granted=Granted(asked["mode"], asked["network"], asked["git"]),
         environment=os.environ,
-        settings=asked,
+        settings=Settings(
+            write=asked["write"] or (),
+            hide=asked["hide"] or (),
+            show=asked["show"] or (),
+            environment=asked["environment"] or (),
+        ),
         workspace=os.path.realpath(os.path.expanduser(workdir)) if workdir else None,
         homes=[os.path.expanduser("~")],
         ours=access.Ours([store.path], [*interpreter.installed(), bubblewrap.PROGRAM], bubblewrap.find(None)),

@@ -13,7 +13,8 @@ from outlive.core.members import parse_json
 from outlive.errors import OutliveError
 from outlive.jobs import job_answer
 from outlive.parts.hosts import control_stream
-from outlive.store.inspection.inspect import Inspection, inspect_job
+from outlive.store.inspection.inspect import inspect_job
+from outlive.store.inspection.inspection import Inspection
 from outlive.store.job_dir import JobDir
 from outlive.store.output.merged import Output
 from outlive.store.root import Store

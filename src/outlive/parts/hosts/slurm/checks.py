@@ -80,7 +80,7 @@ def _node(caller: Caller, host: Host) -> list[Finding]:
         words += [*(host.settings.options or []), *interpreter.words(python, "-EP", "outlive.parts.hosts.slurm.look")]
         words += [caller.store.path, name]
         if findings.is_sandboxed(caller.config, host.name):
-            words.append(sandbox_of(caller.config)["bwrap"] or look.ANY)
+            words.append(sandbox_of(caller.config).bwrap or look.ANY)
         status, printed, error = programs.run("srun", host.settings.programs, *words, timeout_s=_LOOK_S)
     finally:
         os.close(fd)

@@ -27,7 +27,8 @@ from outlive.parts.hosts.slurm.record import HIDDEN, NAME, SlurmRecord
 from outlive.parts.resources import Resources
 from outlive.store import history
 from outlive.store.inspection import handed_over, unasked
-from outlive.store.inspection.inspect import Inspection, inspect_job
+from outlive.store.inspection.inspect import inspect_job
+from outlive.store.inspection.inspection import Inspection
 from outlive.store.inspection.unseen_end import record_end
 from outlive.store.job_dir import JobDir, Locks
 from outlive.supervisor.request import Request

@@ -27,7 +27,7 @@ from outlive.parts.hosts.ssh.connecting.connection import Broken, Connection, hi
 from outlive.parts.hosts.ssh.record import AGENT, SshRecord
 from outlive.parts.sandbox.settings import sandbox_of
 from outlive.store.inspection import handed_over, inspect, unasked
-from outlive.store.inspection.inspect import Inspection
+from outlive.store.inspection.inspection import Inspection
 from outlive.store.job_dir import MASKS, SUPERVISOR_BYTE, JobDir, Locks
 from outlive.supervisor.request import Request
 from outlive.system import fault_points, fds, own_programs, tree
@@ -222,7 +222,7 @@ def _sandbox(caller: Caller, host: Host, definition: Definition) -> dict[str, ob
     if definition.sandbox is None:
         return None
     ours = sandbox_of(caller.config)
-    given = {name: ours[name] for name in ("write", "hide", "show", "environment")}
+    given = {"write": ours.write, "hide": ours.hide, "show": ours.show, "environment": ours.environment}
     return {**given, **definition.sandbox.shown, "workdir": host.settings.workdir}
 
 

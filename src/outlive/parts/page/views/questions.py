@@ -7,7 +7,7 @@ from typing import Any
 from outlive.errors import OutliveError
 from outlive.jobs import adoption, job_answer, lookup
 from outlive.jobs.context import Context
-from outlive.store.inspection.inspect import Inspection
+from outlive.store.inspection.inspection import Inspection
 from outlive.store.output.merged import Output
 
 

@@ -20,7 +20,7 @@ from outlive.parts.page.views import questions, samples
 from outlive.render.sources import gaps_in, lines_of
 from outlive.render.window import text_of
 from outlive.store import history
-from outlive.store.inspection.inspect import Inspection
+from outlive.store.inspection.inspection import Inspection
 from outlive.store.job_dir import JobDir
 from outlive.store.output.merged import Output
 from outlive.system.waiting import pause

@@ -10,8 +10,8 @@ from outlive.errors import OutliveError, invalid
 from outlive.jobs import adoption, job_answer, lookup
 from outlive.jobs.context import Context
 from outlive.jobs.diagnosis import use
-from outlive.store import usage_samples
-from outlive.store.inspection.inspect import Inspection
+from outlive.parts.page.views import usage_samples
+from outlive.store.inspection.inspection import Inspection
 from outlive.store.job_dir import JobDir
 from outlive.store.output.merged import Output
 from outlive.system.waiting import checkpoint

@@ -24,7 +24,7 @@ from outlive.jobs.told import ownership
 from outlive.parts.permission.approvals import asked, pending, written
 from outlive.parts.permission.approvals.person import require_person
 from outlive.parts.permission.policy import always
-from outlive.store.inspection.inspect import Inspection
+from outlive.store.inspection.inspection import Inspection
 from outlive.store.job_dir import JobDir
 from outlive.system import fault_points
 from outlive.system.waiting import Looks, pause

@@ -23,7 +23,8 @@ from outlive.parts.permission.approvals.person import is_person
 from outlive.parts.permission.policy.rules import ASK
 from outlive.store import history
 from outlive.store.inspection import unasked
-from outlive.store.inspection.inspect import Inspection, inspect_job
+from outlive.store.inspection.inspect import inspect_job
+from outlive.store.inspection.inspection import Inspection
 from outlive.store.job_dir import JobDir, Locks
 from outlive.system import fault_points, paths
 

@@ -13,7 +13,7 @@ from outlive.jobs.context import Context
 from outlive.parts.permission.approvals import asked, asking, facts, written
 from outlive.parts.permission.approvals.person import require_person_here
 from outlive.parts.permission.verbs.approve import NO_TITLES
-from outlive.store.inspection.inspect import Inspection
+from outlive.store.inspection.inspection import Inspection
 from outlive.store.job_dir import JobDir
 from outlive.system.user import person
 

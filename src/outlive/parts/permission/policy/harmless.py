@@ -19,7 +19,8 @@ Everything is left out that names a program, a library, or a file with such opti
 from __future__ import annotations
 
 import functools
-from fnmatch import fnmatchcase
+
+from outlive.parts.permission.policy.use import Use
 
 _DIFF = (
     "-0123456789abcghimnpqrstuvwzDEFPRW -M? -B? -C? -U: -X? -I: -G: -S: -O: -l: -L: -n: --patch --unified --function-context "
@@ -188,6 +189,12 @@ _ROWS = {
     "lua|luajit|texlua": "+ -vW !script",
     "tclsh|wish|Rscript|escript|ts-node|tsx|osascript": "+ --version --help --vanilla !script",
     "java": "+ words -jar -cp= -classpath= -class-path= -version -showversion -help -Xmx* -Xms* -Xss* -ea -da -server -D* -enable-preview -m= -p= -module-path= !compiler",
+    # What the words before another machine load is left out: -J, -processor, -doclet, -Xplugin, -provider
+    "javac": "words -[!-JXp]* --[!p]* -p= -parameters -proc:none -Xlint* -Xdiags* -Xdoclint* -Xmax* !compiler",
+    "javadoc": "words -[!-Jdt]* --[!dt]* -d= -doctitle= -tag= !compiler",
+    "jar|javap|jdeps|jps|jstat|jmap|jstack|jinfo|jmod|jimage|jfr|serialver": "words -[!-J]* --[!J]* !compiler",
+    "keytool|jarsigner|jlink|jpackage": "words -[!-Jap]* --[!p]* --add-modules= -alias= -printcert -protected !compiler",
+    "kotlinc|scalac|groovyc": "words -d= -cp= -classpath= -include-runtime -jvm-target= -nowarn -deprecation -feature -version -help !compiler",
     "sed|gsed": "-nErsuzb -e: -i? -l: --quiet --silent --expression= --regexp-extended --in-place --line-length= --null-data "
     "--separate --unbuffered --sandbox --posix --debug --follow-symlinks --binary --help --version !sed",
     "awk|gawk|mawk|nawk|original-awk": "+ -bcCMNnOPrSsth -F: -v: --field-separator= --assign= --csv --posix --traditional --re-interval "
@@ -271,7 +278,7 @@ _ROWS = {
     "--ignore-rust-version --timings --no-*",
     "go": "> -version -help words -C=",
     "go build|go test|go vet|go install|go get|go list|go clean|go generate|go fmt|go doc|go env|go version|go fix": _GO,
-    "go run": f"+ {_GO}",
+    "go run": f"+ {_GO} !package",
     "go mod|go work": "words -v -x -json -compat= -go= =tidy =download =verify =why =graph =vendor =init =sync =use",
     "mvn|mvnw": "words -q -B -o -U -e -X -am -amd -N -ntp -pl= -P* -P= -f= -T= -T* -fae -ff -v -V -version -DskipTests -Dtest -Dmaven.test.skip -Dit.test !goals "
     "=clean =compile =test =package =verify =install =validate =site",
@@ -279,7 +286,7 @@ _ROWS = {
     "--warning-mode= --dry-run --stop --status --version --build-cache --daemon --no-*",
     "configure": "words -* !make",
     "meson": "=setup =compile =test =install =configure =introspect -vh -C: -j: --buildtype --prefix --list --print-errorlogs --version --help",
-    "bazel|bazelisk": "=build =test =query =info =clean =version =fetch =run -ks -c: --config --test_output --jobs --keep_going",
+    "bazel|bazelisk": "=build =test =query =info =clean =version =fetch -ks -c: --config --test_output --jobs --keep_going",
     "just": "-lnqvu -f: --list --dry-run --summary --justfile= --quiet --version --help",
     "rake": "-TPWnqsvtV -f: --tasks --dry-run --quiet --trace --version --help",
     "stack|cabal": "=build =test =setup =clean =install =new =update =init --fast --pedantic --version --help -v -j?",
@@ -292,9 +299,9 @@ _ROWS = {
     "-version -help -no-shell-escape !pages",
     # Packages
     "npm": f"{_SCRIPTS} =run =run-script =publish =version =prune =root =prefix =bin =whoami =ping =search =dedupe =fund =link =cache "
-    f"{_INSTALLS} --tag --access --registry -w: -C: --prefix= --workspace=",
-    "yarn": f"{_SCRIPTS} =run =workspaces =licenses =cache =import =dedupe {_INSTALLS} --cwd=",
-    "pnpm": f"{_SCRIPTS} =run =licenses =import =prune =dedupe =store {_INSTALLS} -C: -F: --dir= --filter=",
+    f"{_INSTALLS} --tag --access --registry -w: -C: --prefix= --workspace= !scripts",
+    "yarn": f"{_SCRIPTS} =run =workspaces =licenses =cache =import =dedupe {_INSTALLS} --cwd= !scripts",
+    "pnpm": f"{_SCRIPTS} =run =licenses =import =prune =dedupe =store {_INSTALLS} -C: -F: --dir= --filter= !scripts",
     "bun": f"=install =i =add =remove =rm =test =update =outdated =pm =build {_INSTALLS}",
     "pip": f"=install =uninstall =list =show =freeze =check =download =wheel =search =index =cache =debug =hash =help {_INSTALLS}",
     "uv": f"=pip =sync =lock =add =remove =init =venv =build =publish =tree =cache =version =self =help =export {_INSTALLS} --directory= --project=",
@@ -365,6 +372,7 @@ _ROWS = {
     "-passout= -pass= -pubkey -pubin -pubout -port= -purpose -pkeyopt= -proxy= -prexit -purpose= -pbkdf2 -p -curves= -challenge",
     "nm|gcc-nm": "-AaBCDegfnopPrsSuUvVW -t: -f: --demangle --dynamic --extern-only --no-* --numeric-sort --defined-only --undefined-only --size-sort "
     "--line-numbers --debug-syms --format= --version --help",
+    "strip|objcopy|objdump|size": "words -[!-]* --[!p]* --pad-to= --prefix* --preserve-dates --private* --process-links !compiler",
     "ar|gcc-ar|ranlib|gcc-ranlib": "-abcdDfhHimMNoOPqrsStTuUvVx --target= --thin --output= --version --help",
     "prove": "-bcDfhHlmopqQrsTtvwW -j: -I: --verbose --lib --blib --color --count --directives --failures --comments --fork --ignore-exit --merge "
     "--jobs= --shuffle --recurse --reverse --quiet --QUIET --parse --timer --trap --norc --version --help --man --dry --no-*",
@@ -399,43 +407,6 @@ _ROWS = {
     "--fail-under= --fail-on= --recursive= --msg-template= --max-line-length= --version --help --output= --py-version=",
     "tox|nox": "=run =r =run-parallel =p =list =l -rqvphlR -e: -s: -f: --version --recreate --list --parallel --sessions= --reuse-existing-virtualenvs --notest",
 }  # fmt: skip
-
-
-class Use:
-    """A row, read: what of a program's words runs nothing."""
-
-    def __init__(self, row: str) -> None:
-        tokens = row.split()
-        self.wordy = "words" in tokens
-        self.anything = "*" in tokens
-        self.has_subcommands = ">" in tokens
-        self.stops = self.has_subcommands or "+" in tokens
-        self.first = frozenset(token[1:] for token in tokens if token[0] == "=")
-        self.check = "".join(token[1:] for token in tokens if token[0] == "!")
-        self.letters: dict[str, str] = {}
-        self._words: dict[str, bool] = {}
-        self._patterns: list[str] = []
-        for token in tokens:
-            if token[0] != "-":
-                continue
-            if "*" in token:
-                self._patterns.append(token)
-            elif self.wordy or token[1] == "-":
-                self._words[self._key(token.rstrip("="))] = token[-1] == "="
-            else:
-                letters = token[1:].rstrip(":?.")
-                self.letters |= dict.fromkeys(letters, token[len(letters) + 1 :])
-
-    def takes_next(self, option: str) -> bool | None:
-        """Return whether an option that is a word takes the next one as its value; None if it is not known."""
-        found = self._words.get(self._key(option))
-        return False if found is None and self.matches(option) else found
-
-    def matches(self, option: str) -> bool:
-        return any(fnmatchcase(option, pattern) for pattern in self._patterns)
-
-    def _key(self, option: str) -> str:
-        return f"-{option.lstrip('-')}" if self.wordy else option
 
 
 @functools.cache

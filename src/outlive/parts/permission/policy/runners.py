@@ -16,7 +16,8 @@ from typing import NamedTuple
 
 from outlive.core.quoted import cut
 from outlive.parts.permission.policy import scripts
-from outlive.parts.permission.policy.harmless import Use, use_of
+from outlive.parts.permission.policy.harmless import use_of
+from outlive.parts.permission.policy.use import Use
 
 _ALWAYS = frozenset(
     # Environment, rights, limits, scheduling
@@ -57,6 +58,8 @@ _ALWAYS = frozenset(
     "debconf dpkg-reconfigure gpg-agent gpg-connect-agent gpgconf gpgtar gpgsm scriptlive systemd-socket-activate uclampset run-one "
     "run-this-one run-one-constantly run-one-until-success run-one-until-failure keep-one-running sensible-editor sensible-pager "
     "sensible-browser editor pager see edit compose pdb ipdb perldoc perlbug cpan git-shell bashbug lto-dump "
+    # Load or run the file that they look at, or are asked to
+    "ldd lddtree libtree insmod modprobe kmod jconsole jcmd jhsdb jrunscript "
     # Other shells, and boxes of programs
     "busybox toybox csh tcsh fish nu pwsh xonsh elvish rc es command outlive".split()
 )
@@ -91,6 +94,13 @@ _HARMLESS_SETTING = (  # of git
     r"|merge\.(ff|conflictstyle)|rebase\.(autosquash|autostash|updaterefs)|commit\.(gpgsign|verbose)|color\.[\w.]+"
     r"|core\.(autocrlf|eol|filemode|ignorecase|quotepath|longpaths|symlinks|safecrlf|whitespace|abbrev))"
 )
+# At the beginning of a word: a URL that git or svn reaches by a program which its name names
+_TUNNEL = r"(?s:(?:.*[=+])?(?:ext::|svn\+(?!ssh:)[\w.-]{1,64}:))"
+_HARMLESS_X = (
+    r"(dev|utf8|importtime|faulthandler|tracemalloc|showrefcount|no_debug_ranges|int_max_str_digits|perf|gil|cpu_count"
+    r"|frozen_modules|warn_default_encoding|safe_path)(=\w*)?"
+)  # of python -X
+_RUN = frozenset({"run", "run-script", "r", "start"})
 _READS = frozenset("--get --get-all --get-regexp --get-urlmatch --list -l --get-color --get-colorbool".split())
 
 
@@ -109,6 +119,9 @@ class _Words(NamedTuple):
 def runs_another(argv: Sequence[str]) -> str | None:
     """Return why it cannot be known from its words what a command runs; None if it can."""
     name = os.path.basename(argv[0])
+    tunnel = None if name in READERS else next((word for word in argv[1:] if re.match(_TUNNEL, word)), None)
+    if tunnel is not None:
+        return f"`{name}` may run another command with `{cut(tunnel, _SHOWN_CHARS)}`"
     if name in _ALWAYS or _is_loader(name) or (use_of(name) is None and plain(name) in _ALWAYS):
         return f"`{name}` runs another command"
     word = _unknown_word(*_known(name, list(argv[1:])))
@@ -121,10 +134,19 @@ def named(argv: Sequence[str], prefix: Sequence[Sequence[str]]) -> str | None:
     """Return a word of a command that a rule is about, where the program, which nothing is known of, may run it: the
     words of its arguments, and those within a word, hold each of the rule's prefix. None if they do not."""
     name = plain(os.path.basename(argv[0]))
-    if not prefix or name in READERS or use_of(name) is not None:
+    if not prefix or name in READERS or not _hands_on(name, argv[1:]):
         return None
     within = {*_WITHIN.split("\0".join(argv[1:]))}
     return next(iter(sorted(within.intersection(prefix[0]))), None) if all(map(within.intersection, prefix)) else None
+
+
+def _hands_on(name: str, words: Sequence[str]) -> bool:
+    """Return whether nothing is known of what gets a program's words: of itself, or of a script or a program of the project
+    that it runs with them."""
+    use = use_of(name)
+    if use is None or use.check == "script":
+        return True
+    return any(word in use.first or use_of(f"{name} {word}") is not None for word in _RUN.intersection(words))
 
 
 def places(argv: Sequence[str]) -> list[int]:
@@ -228,6 +250,14 @@ def _is_input(path: str) -> bool:
 
 
 def _script(words: _Words) -> str | None:
+    if "py" in words.name:
+        # `-W error::MODULE.CLASS` imports the module, `-X presite=MODULE` too
+        for value in words.values("-W"):
+            if "." in "".join(value.split(":")[2:3]):
+                return value
+        for value in words.values("-X"):
+            if not re.fullmatch(_HARMLESS_X, value):
+                return value
     for module in words.values("-m"):
         return _unknown_word(*_known(module, words.rest)) if module in MODULES else module
     given = {option for option, _ in words.options}
@@ -283,6 +313,17 @@ def _cmake(words: _Words) -> str | None:
     return next((one for one in words.values("-D") if not re.fullmatch(_HARMLESS_DEFINITION, one)), None)
 
 
+def _package(words: _Words) -> str | None:
+    """A package of another module than the one here."""
+    first = next(iter(words.operands), ".")
+    return None if first[:1] in (".", "/") or first.endswith(".go") else first
+
+
+def _scripts(words: _Words) -> str | None:
+    """The script `env`, which a project has without defining it, runs what follows."""
+    return "env" if words.operands[:2] in ([verb, "env"] for verb in _RUN) else None
+
+
 def _goals(words: _Words) -> str | None:
     return next((one for one in words.operands if ":" in one), None)
 
@@ -294,4 +335,5 @@ def _gh(words: _Words) -> str | None:
 _CHECKS: dict[str, Callable[[_Words], str | None]] = {
     "": _operands, "pages": _pages, "compiler": _pages, "script": _script, "remote": _remote, "config": _config, "sed": _sed,
     "awk": _awk, "sql": _sql, "archive": _archive, "make": _make, "cmake": _cmake, "goals": _goals, "gh": _gh,
+    "package": _package, "scripts": _scripts,
 }  # fmt: skip

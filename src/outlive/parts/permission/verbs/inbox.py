@@ -9,7 +9,7 @@ from outlive.core.ids import short_id
 from outlive.jobs import adoption, job_answer, lookup
 from outlive.jobs.context import Context
 from outlive.parts.permission.answers import APPROVAL, INPUT, Inbox, Question
-from outlive.store.inspection.inspect import Inspection
+from outlive.store.inspection.inspection import Inspection
 from outlive.store.job_dir import JobDir
 from outlive.store.output.merged import Output
 from outlive.system.waiting import checkpoint

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from outlive.core.ids import sha256
 from outlive.core.records import Granted, Sandbox
@@ -16,6 +16,9 @@ from outlive.errors import OutliveError, argument, invalid, misconfigured
 from outlive.parts.sandbox.confinement import visible_paths
 from outlive.parts.sandbox.confinement.visible_paths import is_in
 from outlive.system import mounts
+
+if TYPE_CHECKING:  # a supervisor loads this, and no configuration
+    from outlive.parts.sandbox.settings import Settings
 
 _CACHES = ".cache/outlive/sandbox"  # below the home: what tools cache in sandboxes
 # Below the home: configuration, jobs and state, also where a variable of this caller names others
@@ -40,7 +43,7 @@ class Ours(NamedTuple):
 def resolved(
     *,
     granted: Granted,
-    settings: Mapping[str, Any],
+    settings: Settings,
     workspace: str | None,
     homes: list[str],
     ours: Ours,
@@ -53,7 +56,7 @@ def resolved(
     home = homes[0]
     roots = [_own_name(workspace, "the directory that outlive was started in")] if workspace else []
     roots = [path for path in roots if is_workspace(path, homes)]
-    roots += [_written(_expanded(path, home), homes) for path in settings["write"] or ()]
+    roots += [_written(_expanded(path, home), homes) for path in settings.write]
     outer = [path for path in dict.fromkeys(roots) if not is_in(path, [root for root in roots if root != path])]
     return Sandbox(
         mode=granted.mode,
@@ -63,39 +66,39 @@ def resolved(
         root_ids=[_identity(path) for path in outer],
         home=home,
         hide=_to_hide(outer, settings, homes, ours, writes=writes),
-        show=[_expanded(path, home) for path in settings["show"] or ()],
+        show=[_expanded(path, home) for path in settings.show],
         toolchains=[path for path in visible_paths.toolchains(environment or {}, home) if not is_in(path, outer)],
         protect=_to_protect(outer, ours),
         cache=_cache(home, outer) if writes and outer and os.path.isdir(home) else None,
-        environment=list(settings["environment"] or ()),
+        environment=list(settings.environment),
         bwrap=ours.bwrap,
     )
 
 
-def stricter(before: Sandbox, *, settings: Mapping[str, Any], homes: list[str], ours: Ours) -> Sandbox:
+def stricter(before: Sandbox, *, settings: Settings, homes: list[str], ours: Ours) -> Sandbox:
     """Return the sandbox of a job that was defined earlier as it is to start now: what it may write stays, and it is
     kept from what it was kept from before and from what a new job there is kept from. Errors: config_error."""
     homes = list(dict.fromkeys((before.home, *map(os.path.realpath, homes))))
     hide = _to_hide(before.roots, settings, homes, ours, writes=before.mode == "workspace-write")
-    show = [_expanded(path, before.home) for path in settings["show"] or ()]
+    show = [_expanded(path, before.home) for path in settings.show]
     return Sandbox.replace(
         before,
         hide=[*dict.fromkeys((*before.hide, *hide))],
         show=[path for path in before.show if is_in(path, [*show, *before.roots])],
         protect=[*dict.fromkeys((*before.protect, *_to_protect(before.roots, ours)))],
-        environment=visible_paths.named_by_both(before.environment, settings["environment"] or ()),
+        environment=visible_paths.named_by_both(before.environment, settings.environment),
         bwrap=ours.bwrap,
     )
 
 
-def _to_hide(roots: list[str], settings: Mapping[str, Any], homes: list[str], ours: Ours, *, writes: bool) -> list[str]:
+def _to_hide(roots: list[str], settings: Settings, homes: list[str], ours: Ours, *, writes: bool) -> list[str]:
     """Return what is hidden from jobs that may write `roots`. Errors: config_error."""
     home = homes[0]
     secret = [_secret(path, roots) for path in (*ours.secret, *(f"{one}/{usual}" for one in homes for usual in _USUAL))]
     secret = list(dict.fromkeys([*secret, os.path.realpath(f"{home}/{_CACHES}")]))
     secret += mounts.other_names(secret)
     _require_apart(roots, secret)
-    hidden = [_hidden(_expanded(path, home), roots) for path in settings["hide"] or ()]
+    hidden = [_hidden(_expanded(path, home), roots) for path in settings.hide]
     _require_no_file(secret if writes else [], hidden, roots)
     return [*hidden, *secret]
 

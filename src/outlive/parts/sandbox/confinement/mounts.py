@@ -23,7 +23,7 @@ from outlive.parts.sandbox.confinement import gitconfig, visible_paths
 from outlive.parts.sandbox.confinement.search import Unguarded
 from outlive.parts.sandbox.confinement.visible_paths import is_in
 from outlive.system import fds
-from outlive.system.paths import opened, spelled_twice
+from outlive.system.paths import entry, opened
 
 _CACHED = "at-"  # how the name of what jobs cache begins
 _LOCK = ".lock"  # beside it
@@ -136,7 +136,7 @@ def add(mounts: Mounts, sandbox: Sandbox, cwd: str, guarded: Callable[[], Guard 
 
 def require_one_spelling(paths: Iterable[str], areas: Iterable[str]) -> None:
     """Errors: Unguarded if a job could get around a mount on one of these paths in `areas`."""
-    found = spelled_twice(paths, areas)
+    found = _spelled_twice(paths, areas)
     if found is not None:
         raise Unguarded(
             f"{found[0]} is to be kept from the job, and {found[1]} ignores case in names, by which a job could get "
@@ -410,3 +410,28 @@ def pinned(paths: Iterable[str], roots: list[str]) -> list[str]:
             folders.add(above)
             above = os.path.dirname(above)
     return sorted(folders)
+
+
+def _spelled_twice(paths: Iterable[str], areas: Iterable[str]) -> tuple[str, str] | None:
+    """Return the first of these paths that has another spelling in the directories `areas`, and the directory that
+    ignores case; None if none has.
+
+    For the kernel each spelling may be an entry of its own (Windows drives in WSL): what is mounted on `.git` does not
+    lie on `.GIT` then.
+    """
+    tops = list(areas)
+    steps: dict[str, str] = {}  # what is on the way to a path → the path
+    for path in paths:
+        step = path
+        while is_in(step, tops) and step not in tops and step not in steps:
+            steps[step] = path
+            step = os.path.dirname(step)
+    return next(((path, os.path.dirname(step)) for step, path in steps.items() if _has_another_spelling(step)), None)
+
+
+def _has_another_spelling(path: str) -> bool:
+    folder, name = os.path.split(path)
+    other = name.swapcase()
+    if other == name or entry(path) is None or entry(os.path.join(folder, other)) != entry(path):
+        return False
+    return other not in os.listdir(folder)  # two entries of one file (a hard link) are two

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shlex
 import signal
@@ -60,7 +61,7 @@ class Connection:
         self.status: int | None = None
         self._in = self.out = self._said = there_in = there_out = -1
         try:
-            self._said = fds.bounded_file("ssh", _NOISE_BYTES)
+            self._said = _bounded_file("ssh", _NOISE_BYTES)
             there_in, self.out = os.pipe2(os.O_CLOEXEC)
             self._in, there_out = os.pipe2(os.O_CLOEXEC)
             stdio = {0: there_in, 1: there_out, 2: self._said}
@@ -217,3 +218,18 @@ def hint_for(why: str) -> str:
     """Return what to do about a connection that does not come about."""
     advice = next((hint for sign, hint in _HINTS if sign in why), None)
     return advice or "Try again later; `ssh TARGET` by hand shows more."
+
+
+def _bounded_file(name: str, size: int) -> int:
+    """Return an fd of a file in memory that takes `size` bytes, whichever process writes into it: writes beyond
+    fail (F_SEAL_GROW, memfd_create(2)). Its offset is how much was written. Errors: OSError."""
+    if not hasattr(os, "memfd_create"):
+        return fds.memory_file(name, b"")
+    fd = os.memfd_create(name, os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+    try:
+        os.ftruncate(fd, size)
+        fcntl.fcntl(fd, fcntl.F_ADD_SEALS, fcntl.F_SEAL_GROW | fcntl.F_SEAL_SHRINK)
+    except BaseException:
+        os.close(fd)
+        raise
+    return fd

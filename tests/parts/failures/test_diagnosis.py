@@ -17,13 +17,13 @@ import pytest
 from outlive.answers import advice
 from outlive.answers.advice import Advised
 from outlive.core.records import Definition, Sandbox, State
-from outlive.parts.failures import failure, silence
+from outlive.parts.failures import failure, foreground, pipe_ends, silence
 from outlive.parts.failures.causes import own_words
+from outlive.parts.failures.foreground import Socket
 from outlive.parts.failures.silence import Keeper, Silence
 from outlive.parts.sandbox import diagnosis
 from outlive.parts.sandbox.confinement import visible_paths
-from outlive.system import foreground, pipe_ends, tree
-from outlive.system.foreground import Socket
+from outlive.system import tree
 from support.wait import until
 
 ID = "01M8JHP5XC9G2EP02KWT64S3W2"
@@ -84,6 +84,13 @@ def test_the_silence_is_told_in_units_that_people_use() -> None:
         assert silence.sentence(Silence(["x"], foreground.TIMER, silent_ms=ms)).startswith(f"Silent for {shown};")
 
 
+OPENSSL = """Enter PEM pass phrase:
+406:error:1400006B:UI routines:UI_process:processing error:ui_lib.c:573:while reading strings
+406:error:0480006D:PEM routines:PEM_def_callback:problems getting password:pem_lib.c:62:
+406:error:1C80009F:Provider routines:p8info_to_encp8:unable to get passphrase:encode_key2any.c:115:
+"""
+
+
 def test_a_job_that_gave_up_is_told_why_where_its_output_shows_it() -> None:
     rows: list[tuple[str, str | None]] = [
         ("0 upgraded, 1 newly installed.\nDo you want to continue? [Y/n] Abort.\n", "It asked a question and met the end of its input: its stdin"),
@@ -94,6 +101,8 @@ def test_a_job_that_gave_up_is_told_why_where_its_output_shows_it() -> None:
         ("sudo: a terminal is required to read the password; either use the -S option\n", "It seems to want a terminal"),
         ("the input device is not a TTY\n", "It seems to want a terminal"),
         ("Error opening terminal: unknown.\n", "It seems to want a terminal"),
+        (OPENSSL, "It met the end of its input"),
+        ("406:error:1400006B:UI routines:UI_process:processing error:ui_lib.c:573:while reading strings\n407:error: no\n", None),
         ("CMake Error: : System Error: Inappropriate ioctl for device\n", None),
         ("sh: syntax error: unexpected end of file\n", None),
         ("error: 3 tests failed\nreasons:\n", None),

@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from hosts.test_ssh import box as box  # noqa: PLC0414 - a fixture
-from hosts.test_ssh import is_held, mirror_of
 from outlive.core.records import State
 from outlive.core.units import timestamp
 from outlive.parts.hosts.far import orphans
 from outlive.parts.hosts.ssh import origin
 from outlive.store.job_dir import JobDir
 from outlive.store.root import Store
+from parts.hosts.test_ssh import box as box  # noqa: PLC0414 - a fixture
+from parts.hosts.test_ssh import is_held, mirror_of
 from support.cli import Cli
 from support.fake_ssh import FakeSsh
 from support.wait import until

@@ -7,13 +7,13 @@ import shlex
 import subprocess
 from pathlib import Path
 
-from hosts.test_ssh import box as box  # noqa: PLC0414 - a fixture
+from parts.hosts.test_ssh import box as box  # noqa: PLC0414 - a fixture
 from support.cli import Cli, environment
 from support.fake_ssh import FakeSsh
 from support.preloaded import OUTLIVE
 from support.wait import until
 
-SCRIPT = Path(__file__).parents[2] / "examples/on-a-host.sh"
+SCRIPT = Path(__file__).parents[3] / "examples/on-a-host.sh"
 BOUND_S = 120
 
 

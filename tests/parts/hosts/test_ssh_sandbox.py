@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from hosts.test_ssh import box as box  # noqa: PLC0414 - a fixture
 from outlive.parts.sandbox.confinement import bubblewrap
+from parts.hosts.test_ssh import box as box  # noqa: PLC0414 - a fixture
 from support.cli import Cli
 from support.fake_ssh import PYTHON, FakeSsh
 

@@ -74,11 +74,12 @@ class LogCall(NamedTuple):
 
 
 class Selected(NamedTuple):
-    """The jobs that a list is to show alone, as far as the caller may see them, and what is said of them, or of there being
-    none."""
+    """The jobs that a call is about, as far as the caller may see them. `hint`: what a list says of them, or of there being
+    none. `name`: what they are together, for a sentence: "the group web"."""
 
     job_ids: Collection[str]
     hint: str
+    name: str = ""
 
 
 class Said(NamedTuple):
@@ -148,11 +149,11 @@ class Part:
 
     # --- a job that it has something to do with ---
 
-    # "module:class" of an OfJob (part/of_job.py). It is loaded for a job that has a member of the part in `meta.json`, or for
+    # "module:class" of an OfJob (part_of_job.py). It is loaded for a job that has a member of the part in `meta.json`, or for
     # each job if the part keeps none, and for long waits ahead
     of_job: str = ""
-    # Argument of a verb that makes a job, or of list, log, tail or poll → "module:ARGUMENTS" that stand behind it: a tuple of Arg
-    # (verbs/spec.py)
+    # Argument of a verb that makes a job, or of list, poll, log, tail, wait, usage, kill or remove → "module:ARGUMENTS" that
+    # stand behind it: a tuple of Arg (verbs/spec.py). `job` is that of the last five, which can be about several jobs
     arguments: Mapping[str, str] = {}
     # "module:class" of the fields that it adds to what answers say of a job (answers/__init__.py)
     fields: str = ""
@@ -178,9 +179,14 @@ class Part:
         caller, which knows why: the job has no supervisor."""
 
     def selected(self, ctx: Context, args: Mapping[str, object]) -> Selected | None:
-        """Return which jobs alone a list shows, of all directories and clients, where an argument of its own is given; None
-        where none is. Errors: invalid_argument."""
+        """Return the jobs that a call is about where an argument of its own is given, None where none is: those that a list
+        shows alone, of all directories and clients, or that wait, log, usage, kill or remove take in place of a job.
+        `args`: those of the call. Errors: invalid_argument."""
         return None
+
+    def needs_of(self, definition: Definition) -> Collection[str]:
+        """Return the ids of the jobs that a job needs: a call that ends it and them ends it first."""
+        return ()
 
     def decoding(self, encoding: str | None) -> Decoding | None:
         """Return what finds the text of an output that is not UTF-8: a function that takes an Output, and returns a Text

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from hosts.test_host_starts import RUNS, SILENT
-from hosts.test_ssh import box as box  # noqa: PLC0414 - a fixture
 from outlive import limits
+from parts.hosts.test_host_starts import RUNS, SILENT
+from parts.hosts.test_ssh import box as box  # noqa: PLC0414 - a fixture
 from support import fake_slurm
 from support.cli import Cli
 from support.fake_ssh import FakeSsh

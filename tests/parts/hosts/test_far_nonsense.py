@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 
-from hosts.test_ssh import box as box  # noqa: PLC0414 - a fixture
-from hosts.test_ssh import follow_to_end, mirror_of
 from outlive.parts.hosts.ssh.connecting import wire, words
 from outlive.parts.hosts.ssh.local_copy import LocalCopy
 from outlive.store.job_dir import LOGS, ORDER, JobDir
 from outlive.store.output.gap import Gap, Hole
+from parts.hosts.test_ssh import box as box  # noqa: PLC0414 - a fixture
+from parts.hosts.test_ssh import follow_to_end, mirror_of
 from support.cli import Cli
 from support.fake_ssh import PYTHON, FakeSsh
 from support.tiers import first, only

@@ -15,10 +15,9 @@ import pytest
 from cryptography.exceptions import InvalidTag
 
 from outlive.errors import OutliveError
-from outlive.parts.page import program
+from outlive.parts.page import peers, program
 from outlive.parts.page.sealing import Numbers
 from outlive.parts.page.sessions import LINK_S, Foreign, LinkKind, Sessions
-from outlive.system import ports
 from support import http
 from support.cli import Cli, configured
 from support.serve import Served
@@ -86,14 +85,14 @@ def test_a_link_that_a_browser_was_started_with_is_not_for_other_users() -> None
 def test_the_kernel_says_whose_a_connection_is() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server, socket.create_connection(server.getsockname()) as client:
         here, there = server.getsockname(), client.getsockname()
-        assert ports.user_at(there, here) == os.geteuid()
+        assert peers.user_at(there, here) == os.geteuid()
         child = os.fork()
-        assert ports.user_at((there[0], 1), here) is None
+        assert peers.user_at((there[0], 1), here) is None
         if not child:
             os._exit(0)
         os.waitpid(child, 0)
         client.close()
-        assert ports.user_at(there, here) is None, "of a connection that was closed the kernel would say root"
+        assert peers.user_at(there, here) is None, "of a connection that was closed the kernel would say root"
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root becomes another user")

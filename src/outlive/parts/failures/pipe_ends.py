@@ -11,7 +11,8 @@ import stat
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from outlive.system import foreground, process
+from outlive.parts.failures import foreground
+from outlive.system import process
 from outlive.system.fds import content, listed
 
 _MOST_FDS = 512

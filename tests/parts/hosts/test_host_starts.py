@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from hosts.test_ssh import box as box  # noqa: PLC0414 - a fixture
-from hosts.test_ssh import is_held
 from outlive.store import atomic_file
 from outlive.store.inspection.unasked import NOT_ASKED
 from outlive.system import fault_points
+from parts.hosts.test_ssh import box as box  # noqa: PLC0414 - a fixture
+from parts.hosts.test_ssh import is_held
 from support import fake_slurm, processes
 from support.cli import Cli
 from support.fake_ssh import PYTHON, FakeSsh

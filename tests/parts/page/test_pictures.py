@@ -1,6 +1,6 @@
 """The pictures of the page in README and docs/: written here, into $TEST_PICTURES if that is set.
 
-`TEST_PICTURES=$PWD/docs/pictures python -m pytest -m slow tests/web/test_pictures.py` writes them again.
+`TEST_PICTURES=$PWD/docs/pictures python -m pytest -m slow tests/parts/page/test_pictures.py` writes them again.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from support.wait import until as so_within
 
 pytestmark = pytest.mark.slow
 until = partial(so_within, timeout=120)
-DOCS = Path(__file__).parents[2] / "docs" / "pictures"
+DOCS = Path(__file__).parents[3] / "docs" / "pictures"
 NAMES = ("list", "job", "terminal", "timeline")
 MOST_BYTES = 100_000
 BUILD = 'for i in $(seq 1 400); do echo "[$i/400] compiling module_$i.c"; done; echo "error: undefined reference to \'foo\'" >&2; exit 2'

@@ -445,6 +445,18 @@ def test_the_user_types_into_every_job_whatever_the_sandbox_of_the_configuration
     cli.ok("kill", job)
 
 
+def test_who_takes_a_keyboard_at_the_page_is_in_the_audit_record(cli: Cli, root: Path, tmp_path: Path) -> None:
+    on = {"OUTLIVE_AUDIT_TO": "file", "XDG_STATE_HOME": str(tmp_path / "state")}
+    job = cli.ok("run", "--pty", "--snapshot-after", "0", "--", "cat")["job_id"]
+    env = {**on, "OUTLIVE_ROOT": str(root), "HOME": str(tmp_path)}
+    with Ui(tmp_path / "ui.log", env=env) as ui, Browser(ui) as browser:
+        assert browser.call("keyboard", job_id=job, tab="one", take=True, size=[80, 24])["mine"]
+        browser.call("type", job_id=job, tab="one", data="x")
+    acts = [(one["verb"], one["job_id"]) for one in reversed(cli.ok("audit", env=on)["entries"])]
+    assert acts == [("attach", job), ("write", job)]
+    cli.ok("kill", job)
+
+
 def test_a_tab_that_takes_the_keyboard_twice_at_once_holds_it_once(
     cli: Cli, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -13,7 +13,7 @@ from jsonschema import Draft202012Validator
 from outlive.parts.schema.document import document
 from support import schema
 
-COMMITTED = Path(__file__).parent.parent.parent / "schema" / "outlive.schema.json"
+COMMITTED = Path(__file__).parents[3] / "schema" / "outlive.schema.json"
 
 
 def test_the_committed_schema_is_the_one_of_the_code() -> None:

@@ -1,0 +1,11 @@
+"""What answers say of the group of a job."""
+
+from __future__ import annotations
+
+from outlive.answers import Part, optional
+
+
+class Grouped(Part):
+    """Its group."""
+
+    group: str | None = optional("The name of the group that the job is in.")
