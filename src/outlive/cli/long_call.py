@@ -24,8 +24,7 @@ _NAMES = (
 
 def load() -> None:
     ours = (f"outlive.{name}" for name in _NAMES)
-    of_job = (part.of_job.partition(":")[0] for part in parts.every() if part.of_job)
-    for name in (*ours, *of_job, *(name for part in parts.every() for name in part.after_waits)):
+    for name in (*ours, *parts.after_waits()):
         # A library that is not installed, or a file that an update takes away now; an answer that needs it says so
         with suppress(ImportError, OSError):
             importlib.import_module(name)

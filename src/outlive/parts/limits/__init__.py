@@ -5,10 +5,10 @@ or without."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from outlive.core.members import object_of
-from outlive.part import Beside, Context, Part
+from outlive.part import Context, Part
 from outlive.parts.resources import RESOURCES
 
 
@@ -17,6 +17,7 @@ class Limits(Part):
     arguments = {"quota_bytes": "outlive.parts.limits.arguments:ARGUMENTS"}
     of_job = "outlive.parts.limits.of_job:Limited"
     given = "outlive.parts.limits.answers:Given"
+    beside_usage = {RESOURCES: "outlive.parts.limits.of_job:beside_usage"}
 
     def kept(self, ctx: Context, args: Mapping[str, object]) -> dict[str, object]:
         given = object_of(args, RESOURCES)
@@ -26,13 +27,6 @@ class Limits(Part):
 
         asked = vocabulary.parsed(given)
         return {RESOURCES: None if asked is None else asked.to_dict()}
-
-    def beside_usage(self, answer: Mapping[str, object]) -> Iterable[Beside]:
-        if not answer.get(RESOURCES):
-            return ()
-        from outlive.parts.limits import of_job
-
-        return of_job.beside_usage(answer)
 
 
 PART = Limits()

@@ -18,6 +18,7 @@ class Ports(Part):
     }
     of_job = "outlive.parts.ports.of_job:OfPorts"
     fields = "outlive.parts.ports.answers:Leased"
+    lines_of = {PORTS: "outlive.parts.ports.of_job:lines"}
     listed = "outlive.parts.ports.answers:InList"
     after_waits = ("outlive.parts.ports.at_port",)
 
@@ -35,13 +36,6 @@ class Ports(Part):
         from outlive.parts.ports import at_port
 
         return at_port.selected(ctx, port)
-
-    def lines(self, answer: Mapping[str, object]) -> list[str]:
-        if not answer.get(PORTS):
-            return []
-        from outlive.parts.ports import of_job
-
-        return of_job.lines(answer)
 
 
 PART = Ports()

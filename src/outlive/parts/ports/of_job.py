@@ -50,7 +50,7 @@ def url(port: int) -> str:
     return f"http://localhost:{port}"
 
 
-def lines(answer: Mapping[str, object]) -> list[str]:
+def lines(answer: Mapping[str, object], *, process: bool | None) -> list[str]:
     """Return a line with the name, the number and the URL of each port."""
     named = object_of(answer, PORTS)
     each = [(name, object_of(named, name)) for name in named]

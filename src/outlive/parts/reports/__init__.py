@@ -17,17 +17,10 @@ class Reports(Part):
     arguments = {"watch_file": "outlive.parts.reports.arguments:ARGUMENTS"}
     of_job = "outlive.parts.reports.of_job:OfReport"
     fields = "outlive.parts.reports.answers:Reported"
-    after_waits = ("outlive.parts.reports.wording",)
+    lines_of = dict.fromkeys(("tests", "report_problem"), "outlive.parts.reports.wording:lines")
 
     def kept(self, ctx: Context, args: Mapping[str, object]) -> dict[str, object]:
         return {REPORT: args.get(REPORT)}
-
-    def lines(self, answer: Mapping[str, object]) -> list[str]:
-        if not answer.get("tests") and not answer.get("report_problem"):
-            return []
-        from outlive.parts.reports import wording
-
-        return wording.lines(answer)
 
 
 PART = Reports()
