@@ -56,5 +56,5 @@ constraints:  ## the newest versions of what the gate installs, for every Python
 ci:  ## the gate: what every change passes before it lands, in six minutes
 	.ci/run
 
-full:  ## everything, in 45 minutes; `.ci/full slow coverage` for some of the steps
+full:  ## everything, in 50 minutes; `.ci/full slow coverage` for some of the steps
 	.ci/full

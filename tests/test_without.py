@@ -22,6 +22,7 @@ from outlive.supervisor import added
 from support.cli import Cli
 from support.installed import Installed
 from support.mcp_client import McpRefusal, RawMcp
+from support.pages import CHECKOUT
 
 
 @pytest.mark.parametrize("part", parts.every(), ids=lambda part: part.name)
@@ -43,6 +44,14 @@ def test_outlive_works_without_a_part(part: Part, cli: Cli, place: Path) -> None
         assert started["output"] == "there\n"
         assert raw.call("process", action="status", job_id=started["job_id"])["state"] == "exited"
         assert {one["job_id"] for one in raw.call("process", action="list")["jobs"]} >= {started["job_id"]}
+
+
+def test_the_list_of_tests_that_need_a_part_names_tests() -> None:
+    """`.ci/heart.py` leaves them out."""
+    lines = (CHECKOUT / ".ci" / "heart.txt").read_text(encoding="utf-8").splitlines()
+    for name in (line for line in lines if line.startswith("tests/")):
+        file, _, test = name.partition("::")
+        assert f"def {test}" in (CHECKOUT / file).read_text(encoding="utf-8"), name
 
 
 def test_a_job_on_a_host_stays_readable_without_the_part(cli: Cli, place: Path, root: Path) -> None:
@@ -175,6 +184,34 @@ def test_a_job_with_ports_stays_readable_and_is_not_started_without_the_part(cli
     error = cli.error("list", code="config_error", env={**env, "OUTLIVE_CONFIG": str(config)})
     assert "[ports]: the part of outlive that this section is for is not installed" in error["message"]
     assert cli.ok("kill", job["job_id"], env=env)["state"] == "killed"
+    assert cli.ok("start", "--wait", created)["state"] == "exited", "with the part it starts as it was made"
+
+
+def test_a_job_in_a_queue_stays_readable_and_is_not_started_without_the_part(cli: Cli, place: Path) -> None:
+    config = place / "config.toml"
+    config.write_text("[queue.heavy]\nslots = 1\n", encoding="utf-8")
+    here = {"OUTLIVE_CONFIG": str(config)}
+    queue = ("--queue", "heavy")
+    first = cli.ok("run", "--snapshot-after", "0", *queue, "sleep 60", env={**here})["job_id"]
+    job = cli.ok("run", "--snapshot-after", "0", *queue, "touch ran", env={**here})["job_id"]
+    created = cli.ok("create", *queue, "touch made", env={**here})["job_id"]
+    installed = Installed(place)
+    shutil.rmtree(installed.package / "parts" / "queues")
+    env: dict[str, str | None] = {**installed.env}
+    for verb in ("status", "poll"):
+        found = cli.ok(verb, job, env=env)
+        assert (found["state"], "queued" in found) == ("created", False)
+        assert "made with the part queues of outlive, which is not installed here" in found["hint"]
+    error = cli.error("run", *queue, "true", code="invalid_argument", env=env)
+    assert error["message"] == "unknown option of run: --queue"
+    error = cli.error("list", *queue, code="invalid_argument", env=env)
+    assert error["message"] == "unknown option of list: --queue"
+    error = cli.error("start", created, code="not_supported", env=env)
+    assert "made with the part queues of outlive, which is not installed here; nothing was run" in error["message"]
+    error = cli.error("list", code="config_error", env={**env, **here})
+    assert "[queue]: the part of outlive that this section is for is not installed" in error["message"]
+    assert cli.ok("kill", first, env=env)["state"] == "killed"
+    assert cli.ok("wait", job)["state"] == "exited", "its supervisor has the part"
     assert cli.ok("start", "--wait", created)["state"] == "exited", "with the part it starts as it was made"
 
 
@@ -406,3 +443,20 @@ def test_a_job_of_a_group_stays_readable_and_starts_without_the_part(cli: Cli, p
     assert "needs" in cli.error("log", code="invalid_argument", env=env)["message"]
     assert cli.ok("start", "--wait", created, env=env)["state"] == "exited"
     assert len(cli.ok("list", "--group", "stack")["jobs"]) == 2
+
+
+def test_a_job_that_waits_for_others_stays_readable_and_is_not_started_without_the_part(cli: Cli, place: Path) -> None:
+    other = cli.ok("run", "--wait", "true")["job_id"]
+    created = cli.ok("create", "--after", other, "touch ran")["job_id"]
+    installed = Installed(place)
+    shutil.rmtree(installed.package / "parts" / "after")
+    env: dict[str, str | None] = {**installed.env}
+    found = cli.ok("status", created, env=env)
+    assert (found["state"], "waiting_for" in found) == ("created", False)
+    assert "made with the part after of outlive, which is not installed here" in found["hint"]
+    error = cli.error("start", created, code="not_supported", env=env)
+    assert "made with the part after of outlive, which is not installed here; nothing was run" in error["message"]
+    error = cli.error("run", "--after", other, "true", code="invalid_argument", env=env)
+    assert error["message"] == "unknown option of run: --after"
+    assert not Path("ran").exists()
+    assert cli.ok("start", "--wait", created)["state"] == "exited", "with the part it starts as it was made"

@@ -72,11 +72,12 @@ class LogCall(NamedTuple):
 
 class Selected(NamedTuple):
     """The jobs that a call is about, as far as the caller may see them. `hint`: what a list says of them, or of there being
-    none. `name`: what they are together, for a sentence: "the group web"."""
+    none. `name`: what they are together, for a sentence: "the group web". `in_order`: a list has them in this order."""
 
     job_ids: Collection[str]
     hint: str
     name: str = ""
+    in_order: bool = False
 
 
 class Said(NamedTuple):
@@ -121,10 +122,10 @@ class Part:
     # --- read in a caller, when the configuration is read, or a job of a host is started, read or ended ---
 
     # Section of the configuration with a table for each name → "module:function" that takes (name, table, its place in the
-    # file) and returns the settings. Errors: config_error
+    # file) and returns the settings. The list of parts names the section too. Errors: config_error
     sections: Mapping[str, str] = {}
     # Section of the configuration → "module:KEYS" of what may be set in it: key → Setting (config/__init__.py). The list of
-    # parts names the section too
+    # parts names the section too, unless it is one of the heart's, to which these keys are added
     settings: Mapping[str, str] = {}
     # "section.key" of an array of tables → "module:function" that takes (entry, this name, its number from 1 on) and returns
     # what is kept of it. Errors: config_error, invalid_argument
@@ -179,6 +180,11 @@ class Part:
     def needs_of(self, definition: Definition) -> Collection[str]:
         """Return the ids of the jobs that a job needs: a call that ends it and them ends it first."""
         return ()
+
+    def why_not_started(self, answer: Mapping[str, object]) -> str | None:
+        """Return for what the job of an answer waits, which has not started: "it waits for 2 jobs"; None if not for anything of
+        this part."""
+        return None
 
     # Argument of `log` → "module:function" of what it shows then: takes (LogCall, the value), and returns LogLines
     # (answers/reading.py)

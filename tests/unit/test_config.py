@@ -115,6 +115,7 @@ def test_variables_of_a_job_are_no_configuration() -> None:
         "OUTLIVE_SHELL",
         "OUTLIVE_EVENT_PATH",
         "OUTLIVE_EVENT_TYPE",
+        "OUTLIVE_SLOTS",
         "OUTLIVE_LOG",
     ]
     for name in rows:

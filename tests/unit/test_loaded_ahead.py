@@ -40,6 +40,7 @@ IN_A_SERVER = {"tools", "reads_object", "longest_call_ms"}
 # Loaded before the wait: a look at a condition, or the program, comes first
 EARLY = (
     "outlive.jobs.awaited",
+    "outlive.parts.after.checks",
     "outlive.jobs.conditions.http_get",
     "outlive.parts.groups.members",
     "outlive.parts.ports.checks",
@@ -67,12 +68,11 @@ def test_a_call_that_waits_long_does_not_fail_for_a_library_that_is_missing(libr
 @pytest.mark.parametrize("module", ["outlive.cli.summary", parts.EMULATOR])
 def test_a_call_that_waits_long_does_not_fail_for_a_file_that_an_update_takes_away_meanwhile(module: str) -> None:
     """The importer has found it when it reads it."""
-    taken = (
-        f"path.partition('.')[0].endswith(({module.replace('.', '/')!r}, '/__pycache__/{module.rpartition('.')[2]}'))"
-    )
+    folder, _, name = module.replace(".", "/").rpartition("/")
+    taken = f"{folder}/{name}.", f"{folder}/__pycache__/{name}."  # its source, and its bytecode
     loaded = _loaded(
         "from importlib.machinery import SourceFileLoader as Loader; read = Loader.get_data; "
-        f"Loader.get_data = lambda self, path: read(self, '/gone' if {taken} else path); "
+        f"Loader.get_data = lambda self, path: read(self, '/gone' if any(map(path.__contains__, {taken})) else path); "
         "from outlive.cli import long_call; long_call.load()"
     )
     assert module not in loaded and "outlive.supervisor.guardian" in loaded

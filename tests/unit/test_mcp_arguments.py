@@ -195,7 +195,7 @@ def test_a_mistake_is_answered_with_what_to_write() -> None:
         ("tail", {"id": "x"}, "Did you mean job_id?"),
         ("tail", {"lines": "x"}, "Did you mean tail_lines?"),
         # A name that is near none: no guess, and no list
-        *(("exec", {name: 1}, "Leave it out; the schema of the tool lists what exec takes.") for name in ("priority", "id", "end")),
+        *(("exec", {name: 1}, "Leave it out; the schema of the tool lists what exec takes.") for name in ("nice_level", "id", "end")),
         # The right form
         ("exec", {"env": ["A=1"]}, 'For example env={"NAME": "value"}.'),
         ("exec", {"tags": {"a": 1}}, 'For example tags=["project.build"].'),

@@ -27,6 +27,7 @@ SUPERVISOR = "stopped_supervisor"
 KEYBOARD = "keyboard"  # a person types
 INPUT = "input"  # it asks for input, or wants a person
 APPROVAL = "approval"
+WAITS = "waits_for"  # what it waits for before it starts
 ELSEWHERE = "elsewhere"  # on another machine
 OWN_WORDS = "own_words"  # it finds its own shell where it looks for processes
 SILENCE = "silence"
@@ -38,8 +39,8 @@ ENCODING = "encoding"
 NEXT = "next_step"
 STILL = "still_running"  # nothing else is known: a face that offers the calls otherwise leaves it out
 ORDER = (
-    LEFT, CALL, WRITTEN, PLAN, PART, REPORT, LOST, RESOURCES, CONDITION, SUPERVISOR, KEYBOARD, INPUT, APPROVAL, ELSEWHERE, OWN_WORDS,
-    SILENCE, CAUSE, EXIT_CODE, SANDBOX, SHELL, ENCODING, NEXT, STILL,
+    LEFT, CALL, WRITTEN, PLAN, PART, REPORT, LOST, RESOURCES, CONDITION, SUPERVISOR, KEYBOARD, INPUT, APPROVAL, WAITS,
+    ELSEWHERE, OWN_WORDS, SILENCE, CAUSE, EXIT_CODE, SANDBOX, SHELL, ENCODING, NEXT, STILL,
 )  # fmt: skip
 
 

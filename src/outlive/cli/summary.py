@@ -78,7 +78,7 @@ def state_of(answer: dict[str, object]) -> str:
     if is_pending(answer):
         return "waits for approval"
     if state == "created":
-        return "not started"
+        return parts.why_not_started(answer) or "not started"
     if state in ("running", "unknown"):
         return str(state)
     if answer.get("message"):

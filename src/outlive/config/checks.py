@@ -43,15 +43,15 @@ _RANGES: dict[tuple[str, str], tuple[int | None, int | None]] = {
 
 @cache
 def known() -> Mapping[str, Mapping[str, Setting]]:
-    """Return the keys of each section, those of parts too; none of a section whose part is not installed."""
-    of_parts = {section: place for part in parts.every() for section, place in part.settings.items()}
-    return {
-        **{
-            section: {key: Setting(*about, *_RANGES.get((section, key), ())) for key, about in keys.items()}
-            for section, keys in KEYS.items()
-        },
-        **{section: resolve_name(of_parts[section]) if section in of_parts else {} for section in parts.SECTIONS},
-    }
+    """Return the keys of each section, with those that parts add; none of a section whose part is not installed, or that has a
+    table for each name."""
+    keys: dict[str, dict[str, Setting]] = {section: {} for section in (*KEYS, *parts.SECTIONS, *parts.TABLES)}
+    for section, own in KEYS.items():
+        keys[section] = {key: Setting(*about, *_RANGES.get((section, key), ())) for key, about in own.items()}
+    for part in parts.every():
+        for section, place in part.settings.items():
+            keys[section] |= resolve_name(place)
+    return keys
 
 
 def checked(section: str, key: str, value: Any, where: str) -> object:

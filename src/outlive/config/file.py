@@ -82,8 +82,8 @@ def _value(section: str, key: str, value: object, path: str, written: str) -> ob
     keys = known()[section]
     if key in keys and keys[key].kind == TABLES:
         return _tables(f"{section}.{key}", value, path, written, where)
-    if section == "hosts":
-        return _by_part(section)(key, value, _place(path, written, f"hosts.{key}"))
+    if section in parts.TABLES:
+        return _by_part(section)(key, value, _place(path, written, f"{section}.{key}"))
     if section == "programs":
         if not isinstance(value, str) or not os.path.isabs(value) or "/" in key:
             raise misconfigured(f"{where}: programs.{key} must be the absolute path of a program, not {value!r}")

@@ -8,7 +8,7 @@ from typing import TypeAlias
 from outlive import parts
 from outlive.config import Config
 from outlive.core.place import resolve_name
-from outlive.store.output.secret_spans import Find
+from outlive.store.output.masks import Find
 from outlive.store.root import Store
 
 COUNT = "masked_secrets"  # the member of an answer that says how many there are

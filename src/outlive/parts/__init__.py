@@ -35,6 +35,7 @@ NAMES = (
     "reports",
     "encodings",
     "masks",
+    "queues",
     "ports",
     "groups",
     "after",
@@ -45,6 +46,7 @@ KEEPERS = {
     "resources": "limits",
     "approval": "permission",
     "sandbox": "sandbox",
+    "queue": "queues",
     "ports": "ports",
     "group": "groups",
     "after": "after",
@@ -54,9 +56,12 @@ _KEEPING = frozenset(KEEPERS.values())
 HELD = ("approval",)
 # Section of the configuration → the part that has its keys (`settings`)
 SECTIONS = {"sandbox": "sandbox", "audit": "audit", "policy": "permission", "mcp": "masks", "ports": "ports"}
-# Parts with code for supervisors: after, limits and ports do something for a job that has such a member (supervisor/added.py), which
-# is not started without; audit notes what a supervisor did (supervisor/events/noting.py)
-IN_SUPERVISOR = ("after", "limits", "ports", "audit")
+# Section of the configuration with a table for each name → the part that reads them (`sections`)
+TABLES = {"hosts": "hosts", "queue": "queues"}
+# Parts with code for supervisors: after, limits, ports and queues do something for a job that has such a member
+# (supervisor/added.py), which is not started without; audit notes what a supervisor did (supervisor/events/noting.py). A job
+# waits for a slot of its queue last: it holds the slot from then on
+IN_SUPERVISOR = ("after", "limits", "ports", "audit", "queues")
 # The part that starts the command of a job with such a member in a sandbox: its module `in_supervisor` has CONFINEMENT
 # (supervisor/confined/) and LOOK (store/inspection/workspace.py). It is not started without
 CONFINES = "sandbox"
@@ -112,6 +117,11 @@ def beside_usage(answer: Mapping[str, object]) -> list[Beside]:
 def _of(answer: Mapping[str, object], hook: str) -> Iterable[Callable[..., Any]]:
     """Return the functions that declarations have for members of this answer, each once."""
     return dict.fromkeys(function for _, function in functions_for(hook, answer.get))
+
+
+def why_not_started(answer: Mapping[str, object]) -> str | None:
+    """Return for what the job of an answer waits, which has not started; None if it waits for a start by `start`."""
+    return next(filter(None, (part.why_not_started(answer) for part in every())), None)
 
 
 def for_person(type_: str) -> Callable[..., str] | None:

@@ -13,6 +13,8 @@ import errno
 import fcntl
 import os
 import struct
+from collections.abc import Iterator
+from typing import NamedTuple
 
 # linux/fcntl.h; a Python that was built with an old C library has no names for them
 _GETLK, _SETLK, _SETLKW = 36, 37, 38
@@ -55,15 +57,38 @@ def wait_for(fd: int, byte: int) -> None:
 
 def is_shared(fd: int, byte: int) -> bool:
     """Return whether other descriptions share one byte. Takes nothing."""
-    return _conflict(fd, byte, 1) == fcntl.F_RDLCK
+    return _conflict(fd, byte, 1).kind == fcntl.F_RDLCK
 
 
 def is_held(fd: int, byte: int, count: int = 1) -> bool:
     """Return whether another description holds any of these bytes. Takes nothing."""
-    return _conflict(fd, byte, count) != fcntl.F_UNLCK
+    return _conflict(fd, byte, count).kind != fcntl.F_UNLCK
 
 
-def _conflict(fd: int, byte: int, count: int) -> int:
-    """Return the kind of the lock that another description holds on any of these bytes."""
-    kind: int = struct.unpack(_FLOCK, fcntl.fcntl(fd, _GETLK, _flock(fcntl.F_WRLCK, byte, count)))[0]
-    return kind
+def held_by_others(fd: int, first: int, stop: int) -> Iterator[int]:
+    """Yield the first byte of each lock that other descriptions hold on bytes of [first, stop), in no order. Takes nothing."""
+    todo = [(first, stop)]
+    while todo:
+        first, stop = todo.pop()
+        found = _conflict(fd, first, stop - first) if first < stop else _NONE
+        if found.kind != fcntl.F_UNLCK:
+            yield found.first
+            # Of several the kernel names any. One of 0 bytes has no end
+            todo += [(first, found.first), (found.first + found.length if found.length else stop, stop)]
+
+
+class _Lock(NamedTuple):
+    """A lock on bytes of a file."""
+
+    kind: int
+    first: int = 0
+    length: int = 0
+
+
+_NONE = _Lock(fcntl.F_UNLCK)
+
+
+def _conflict(fd: int, byte: int, count: int) -> _Lock:
+    """Return a lock that another description holds on any of these bytes."""
+    kind, _, first, length, _ = struct.unpack(_FLOCK, fcntl.fcntl(fd, _GETLK, _flock(fcntl.F_WRLCK, byte, count)))
+    return _Lock(kind, first, length)

@@ -79,7 +79,7 @@ def list_jobs(
             skipped += 1
     if tally is not None:
         rows.entries = [entry for entry in rows.entries if not tally.is_old(entry.job_id)]
-    entries = sorted(rows.entries, key=lambda entry: (entry.state == "running", entry.job_id), reverse=True)
+    entries = chosen.sorted(rows.entries)
     is_short = tally is not None and tally.all > len(entries)
     if tally is not None and is_short:
         hint = sentences(f"limit=0 lists all {tally.all}.", _of_pending(entries))
@@ -316,6 +316,13 @@ class _Filter:
         if self._cwd is not None and job.cwd not in self._places:
             self._places[job.cwd] = os.path.realpath(job.cwd) == self._cwd
         return self._cwd is None or self._places[job.cwd]
+
+    def sorted(self, entries: list[Listed]) -> list[Listed]:
+        """Return the entries in the order of the answer."""
+        if self._only is not None and self._only.in_order:
+            order = {job_id: at for at, job_id in enumerate(self._only.job_ids)}
+            return sorted(entries, key=lambda entry: order.get(entry.job_id, len(order)))
+        return sorted(entries, key=lambda entry: (entry.state == "running", entry.job_id), reverse=True)
 
     def hint(self, *, is_empty: bool) -> str | None:
         """Return what a caller should know of the jobs that were left out; None if nothing. `is_empty`: none is listed."""

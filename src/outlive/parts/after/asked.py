@@ -13,6 +13,7 @@ class Edge(Record):
     it. It has either the code or the conditions."""
 
     job: str = ""  # the whole id of the other job
+    name: str = ""  # of the other job, when it was asked for
     until: list[Any] = []  # conditions, as given; ["exit"]: it ends, however it does
     exit: int | None = None
 

@@ -8,7 +8,7 @@ from contextlib import suppress
 from outlive.parts.masks import shapes
 from outlive.parts.masks.values import LEAST_CHARS, Value
 from outlive.render.plain_text import readable
-from outlive.store.output.secret_spans import Span
+from outlive.store.output.masks import Span
 
 _AROUND = " \t\r\"'`…"  # what may stand between the edge of a line and the cut half of a secret
 _MORE = "[... "  # how render/ begins to say how much more there is

@@ -17,7 +17,7 @@ from outlive.mcp.masking import COUNT, Environment, Masking, Opened
 from outlive.parts.masks import settings, values
 from outlive.parts.masks.masker import Masker
 from outlive.parts.masks.values import Value
-from outlive.store.output.secret_spans import Find, Span
+from outlive.store.output.masks import Find, Span
 
 _HEAD = frozenset({"schema_version", "ok", "type", "sessionId"})
 _MOST_JOBS = 10_000  # whose secrets a server remembers

@@ -12,12 +12,25 @@ from __future__ import annotations
 
 import os
 import struct
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
 
 from outlive.store.atomic_file import NotOurs
 from outlive.store.job_dir import MASKS, JobDir
 from outlive.system import fds
 
 HEADER, PAIR = struct.Struct("<QQ"), struct.Struct("<QQ")
+
+
+class Span(NamedTuple):
+    """A secret: from `start` up to `stop`, and what is shown in its place."""
+
+    start: int
+    stop: int
+    label: str
+
+
+Find = Callable[[bytes, str], Iterable[Span]]  # in bytes, which will be decoded with that encoding
 
 
 class Mask:

@@ -166,8 +166,8 @@ def _usage(answer: Members, process: bool) -> tuple[str, list[str]]:
     lines = [sentences.state_line(answer, process)]
     several = entries_of(answer, "jobs")
     if several:
-        lines = [f"{counted(len(several), 'job')} together: {_figures(answer)}"]
-        return "", [*lines, *map(_used_by, several), *sentences.hint(answer)]
+        together = f"{counted(len(several), 'job')} together: {_figures(answer)}"
+        return "", [together, *map(_used_by, several), *sentences.hint(answer)]
     lines.append(_figures(answer))
     lines += [one.line for one in parts.beside_usage(answer)]
     return "", [*lines, *sentences.hint(answer)]
@@ -179,8 +179,7 @@ def _figures(answer: Members) -> str:
 
 
 def _used_by(job: Members) -> str:
-    said = f": {job['error']}" if job.get("error") else f": {_figures(job)}"
-    return visible(f"  {job['job_id']} ({job.get('name')}), {job.get('state')}{said}")
+    return visible(f"  {job['job_id']} ({job.get('name')}), {job.get('state')}: {job.get('error') or _figures(job)}")
 
 
 def _status(answer: Members, process: bool) -> tuple[str, list[str]]:

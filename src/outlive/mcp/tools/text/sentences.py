@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+from outlive import parts
 from outlive.answers import advice, other_run
 from outlive.answers.ending import IN_WINDOW
 from outlive.answers.job import is_pending
@@ -38,6 +39,9 @@ def state_line(answer: Members, process: bool) -> str:
         waits = "waits for the user's approval" if is_pending(answer) else "is about to start"
         return f"Job {answer.get('job_id')} {waits}; nothing has run yet."
     if state == "created":
+        why = parts.why_not_started(answer)
+        if why is not None:
+            return f"Job {answer.get('job_id')} is created: {why}."
         return f"Job {answer.get('job_id')} is created, not started. process action=start starts it."
     if state == "unknown":
         return f"The state of job {answer.get('job_id')} cannot be read."
@@ -95,6 +99,7 @@ def ending(answer: Members) -> str:
         "launch": f"Command could not be started: {clause or answer.get('errno') or 'exec failed'}.",
         "lost": f"The outcome is lost: {clause or 'nothing was left to read it from'}. It may have run to its end.",
         "denied": f"Command was not run: {clause or 'it was denied'}.",
+        "dependency": f"Command was not run: {clause or 'what it waited for can no longer come true'}.",
         "reboot": f"The machine was restarted while it ran; the outcome is lost{said}.",
     }
     if answer.get("exit_code") is not None and reason in ("", "exit", "kill", "signal"):

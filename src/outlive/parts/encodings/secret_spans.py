@@ -5,24 +5,11 @@ A decoder makes other characters of a secret than it has, so it is found before.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import NamedTuple
-
+from outlive.store.output.masks import Find, Span
 from outlive.store.output.merged import Output
 
 _BLOCK_BYTES = 262_144
 _AROUND_BYTES = 16_384  # searched before and behind: a secret may begin or end there
-
-
-class Span(NamedTuple):
-    """A secret: from `start` up to `stop`, and what is shown in its place."""
-
-    start: int
-    stop: int
-    label: str
-
-
-Find = Callable[[bytes, str], Iterable[Span]]  # in bytes, which will be decoded with that encoding
 
 
 class SecretSpans:

@@ -1,0 +1,113 @@
+"""What is said of a job that waits for others."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+
+from outlive.answers import advice
+from outlive.core.ids import short_id
+from outlive.core.members import entries_of, text_of
+from outlive.core.quoted import one_line
+from outlive.core.units import counted, duration
+from outlive.part import Definition, Inspection, Said
+from outlive.parts.after import asked
+from outlive.parts.after.answers import Awaited, InList, Waits
+from outlive.parts.after.asked import Edge
+
+
+def edges(definition: Definition) -> list[Edge]:
+    """Return what a job waits for; nothing if another program has spoilt that: a start of it is refused."""
+    try:
+        return asked.of_job(definition)
+    except ValueError:
+        return []
+
+
+def _left(inspection: Inspection) -> list[Edge]:
+    """Return what does not hold yet, of a job that has not started."""
+    if inspection.state.state != "created":
+        return []
+    every = edges(inspection.definition)
+    return [every[number] for number in asked.left(inspection.state, len(every))]
+
+
+def said(inspection: Inspection) -> Said | None:
+    left = _left(inspection)
+    if not left:
+        return None
+    why = f"It has not started: it waits for {_listed(left)}."
+    return Said(Waits(waiting_for=[_awaited(edge) for edge in left]), advice.told(advice.WAITS, why))
+
+
+def entry(inspection: Inspection) -> InList | None:
+    left = _left(inspection)
+    return InList(waiting_for=[sentence(edge) for edge in left]) if left else None
+
+
+def facts(definition: Definition) -> list[tuple[str, str]]:
+    return [("After", _listed(edges(definition)))]
+
+
+def why_not_started(answer: Mapping[str, object]) -> str:
+    """Return for how many other jobs the job of an answer waits: the hint says for which, and for what."""
+    others = {text_of(one, "job_id") for one in entries_of(answer, "waiting_for")}
+    return f"it waits for {counted(len(others), 'job')}"
+
+
+def _awaited(edge: Edge) -> Awaited:
+    return Awaited(job_id=edge.job, name=edge.name, condition=words(edge))
+
+
+def _listed(left: list[Edge]) -> str:
+    return "; and for ".join(map(sentence, left))
+
+
+def words(edge: Edge) -> str:
+    """Return the condition of an edge as the command line takes it; of several, any of them holds."""
+    if edge.exit is not None:
+        return f"exit={edge.exit}"
+    return " or ".join(_word(one) for one in edge.until)
+
+
+def _word(condition: object) -> str:
+    if not isinstance(condition, dict):
+        return str(condition)
+    return condition_word(condition) or json.dumps(condition)
+
+
+def condition_word(condition: Mapping[str, object]) -> str | None:
+    """Return a condition that is an object of one member as a word; None for others."""
+    if len(condition) != 1:
+        return None
+    (name, value), *_ = condition.items()
+    return f"{name}={value}" if isinstance(value, (str, int)) else None
+
+
+def sentence(edge: Edge) -> str:
+    """Return which job an edge waits for, and for what: "job 7Q2JV1AB (npm build) to exit with 0"."""
+    what = f"to exit with {edge.exit}" if edge.exit is not None else " or ".join(_in_words(one) for one in edge.until)
+    name = f" ({one_line(edge.name)})" if edge.name else ""
+    return f"job {short_id(edge.job)}{name} {what}"
+
+
+_WORDS = {"exit": "to end", "output": "to print something", "input": "to ask for input"}
+_SENTENCES = {
+    "regex": "to print a line that matches {}",
+    "fail_regex": "to print a line that matches {}, which fails this one",
+    "port": "to listen on port {}",
+    "http": "to answer at {}",
+    "file": "to make the file {}",
+    "idle_ms": "to be silent for {}",
+}
+
+
+def _in_words(given: object) -> str:
+    members = given if isinstance(given, dict) else dict([str(given).partition("=")[::2]])
+    name = next((name for name in ("idle", *_SENTENCES) if name in members), None)
+    if name is None:
+        return _WORDS.get(str(given), str(given))
+    value = members[name]
+    if name == "idle" or (name == "idle_ms" and not isinstance(value, (int, float))):
+        return _SENTENCES["idle_ms"].format(value)
+    return _SENTENCES[name].format(duration(value) if name == "idle_ms" else value)

@@ -1,0 +1,150 @@
+"""The slot of a job: waited for before its command is spawned, and held as long as anything of it lives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from outlive.core.records import Definition, State
+from outlive.core.units import timestamp
+from outlive.parts.queues import QUEUE, asked, room
+from outlive.parts.queues.asked import Asked, Place
+from outlive.parts.queues.table import VARIABLE, Slot, Table, slot_within, with_slot
+from outlive.supervisor.added import Added, Running, Waiting
+from outlive.supervisor.event_loop import Timer
+
+_HELD = "queues_table"  # in escrow
+# How often a job in line looks: the first one, and how much later for each that is before it
+_LOOK_S, _EACH_S, _MOST_S = 0.1, 0.1, 1.0
+_COUNTED = 9  # more before it change nothing about that
+
+
+class QueueOfJob(Added):
+    """What is done for the place of one job in its queue."""
+
+    def __init__(self, definition: Definition) -> None:
+        super().__init__(definition)
+        self._asked: Asked | None = None
+        self._table: Table | None = None
+        self._place = Place()
+        self._timer: Timer | None = None
+        self._pids: Callable[[], list[int]] | None = None
+
+    # --- in line ---
+
+    def wait(self, waiting: Waiting) -> bool:
+        try:
+            self._asked = wanted = asked.of_job(self.definition)
+        except ValueError as error:
+            raise OSError(0, str(error)) from error
+        if wanted is None:
+            return False
+        self._table = table = Table.opened(wanted.table)
+        before = asked.place(waiting.state())
+        # A process that takes over for a caller which died has the environment of another
+        within = waiting.request.environment.get(VARIABLE, "") if before.within is None else before.within
+        outer = slot_within(within, wanted.name)
+        if outer is not None and table.share(outer):
+            self._place = Place(slot=outer.number, owner=outer.owner, within=within)
+            return False
+        ticket = table.join(wanted.priority, before.ticket)
+        self._place = Place(ticket=ticket, since=before.since or timestamp(), within=within)
+        if self._take():
+            return False
+        waiting.note(QUEUE, self._place.to_dict())
+        self._timer = waiting.loop.timer(self._look, waiting)
+        self._timer.after(self._pause())
+        return True
+
+    def _look(self, waiting: Waiting) -> None:
+        assert self._timer is not None
+        try:
+            if self._take():
+                waiting.go()
+                return
+        except OSError as error:
+            waiting.fail("launch", f"while taking a slot of the queue: {error.strerror}")
+            return
+        self._timer.after(self._pause())
+
+    def _take(self) -> bool:
+        """Take a slot if it is this job's turn, one is free and the machine has room. Errors: OSError."""
+        table, wanted, ticket = self._table, self._asked, self._place.ticket
+        assert table is not None
+        assert wanted is not None
+        assert ticket is not None
+        if table.ahead(ticket, 1) or room.lacking(wanted, table.taken()) is not None:
+            return False
+        slot = table.take(wanted.slots, self.definition.job_id)
+        if slot is None:
+            return False
+        self._leave()
+        self._place = Place(slot=slot.number, owner=slot.owner, within=self._place.within)
+        return True
+
+    def _pause(self) -> float:
+        assert self._table is not None
+        assert self._place.ticket is not None
+        return min(_MOST_S, _LOOK_S + _EACH_S * self._table.ahead(self._place.ticket, _COUNTED))
+
+    def _leave(self) -> None:
+        if self._table is not None and self._place.ticket is not None:
+            self._table.leave(self._place.ticket)
+
+    def end_wait(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        self._leave()
+
+    # --- in a slot ---
+
+    def begin(self, state: State) -> State:
+        if self._asked is None:
+            return state
+        return State.replace(state, kept={**state.kept, QUEUE: self._place.to_dict()})
+
+    def held(self) -> Mapping[str, int]:
+        return {} if self._table is None else {_HELD: self._table.fd}
+
+    def taken(self, state: State, held: Mapping[str, int]) -> None:
+        try:
+            self._asked = wanted = asked.of_job(self.definition)
+            self._place = asked.place(state)
+            slot = self._slot()
+            if wanted is not None:
+                self._table = Table(held[_HELD]) if _HELD in held else Table.opened(wanted.table)
+                if slot is not None and _HELD not in held:
+                    self._table.share(slot)
+        except (OSError, ValueError):  # the command runs, and its slot is its own as long as its processes live
+            return
+
+    def environment(self, state: State) -> Mapping[str, str]:
+        place, slot = asked.place(state), self._slot()
+        if self._asked is None or slot is None:
+            return {}
+        return {VARIABLE: with_slot(place.within or "", self._asked.name, slot, self.definition.job_id)}
+
+    def discard(self) -> None:
+        self._free()
+
+    def running(self, job: Running) -> None:
+        self._pids = job.pids
+
+    def ended(self, state: State) -> State:
+        # Before the outcome is visible: a caller that waited for it may start the next job at once. What the command left
+        # behind keeps the slot until this process, which sees it to its end, has ended too
+        if self._pids is not None and not self._pids():
+            self._free()
+        return state
+
+    def _slot(self) -> Slot | None:
+        place = self._place
+        return None if place.slot is None or place.owner is None else Slot(place.slot, place.owner)
+
+    def _free(self) -> None:
+        slot = self._slot()
+        if self._table is not None and slot is not None:
+            self._table.free(slot)
+        self._place = Place()
+
+
+ADDED = QueueOfJob

@@ -1,0 +1,85 @@
+"""What is said of a job that waits in a queue."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from outlive.answers import advice
+from outlive.core.records import Definition
+from outlive.core.units import counted, size
+from outlive.part import Inspection, Said
+from outlive.parts.queues import asked, room
+from outlive.parts.queues.answers import InLine, InList
+from outlive.parts.queues.asked import Asked
+from outlive.parts.queues.table import Table
+
+
+class Wait(NamedTuple):
+    """How a job waits."""
+
+    queue: Asked
+    position: int  # 1 is next
+    running: int  # slots that are taken
+    lacking: str  # a word of room.py
+
+
+def facts(definition: Definition) -> Iterable[tuple[str, str]]:
+    try:
+        queue = asked.of_job(definition)
+    except ValueError:  # a start of it is refused
+        return
+    if queue is not None:
+        yield "Queue", queue.name if not queue.priority else f"{queue.name}, priority {queue.priority}"
+
+
+def wait_of(inspection: Inspection) -> Wait | None:
+    """Return how a job waits; None if it does not, or that cannot be seen."""
+    ticket = asked.place(inspection.state).ticket
+    if inspection.state.state != "created" or ticket is None:
+        return None
+    try:
+        queue = asked.of_job(inspection.definition)
+        table = None if queue is None else Table.read(queue.table)
+    except (OSError, ValueError):
+        return None
+    if queue is None or table is None:
+        return None
+    try:
+        running = table.taken()
+        return Wait(queue, table.ahead(ticket) + 1, len(running), room.lacking(queue, running) or room.SLOTS)
+    finally:
+        table.close()
+
+
+def said(inspection: Inspection) -> Said | None:
+    wait = wait_of(inspection)
+    if wait is None:
+        return None
+    queued: dict[str, object] = {
+        "name": wait.queue.name,
+        "position": wait.position,
+        "slots": wait.queue.slots,
+        "running": wait.running,
+        "reason": wait.lacking,
+    }
+    return Said(InLine(queued=queued), advice.told(advice.WAITS, _sentence(wait)))
+
+
+def entry(inspection: Inspection) -> InList | None:
+    wait = wait_of(inspection)
+    return None if wait is None else InList(queued={"name": wait.queue.name, "position": wait.position})
+
+
+def _sentence(wait: Wait) -> str:
+    queue = wait.queue
+    place = "next in line" if wait.position == 1 else f"number {wait.position} in line"
+    if wait.lacking == room.MEMORY:
+        free = size(queue.memory_free or 0)
+        return (
+            f"It waits in the queue {queue.name}, {place}: its jobs start when {free} of memory are available for each."
+        )
+    if wait.lacking == room.LOAD:
+        return f"It waits in the queue {queue.name}, {place}: its jobs start while the load is below {queue.load:g} for each core."
+    runs = "runs" if wait.running == 1 else "run"
+    return f"It waits for a slot of the queue {queue.name}: {place}, {counted(wait.running, 'job')} {runs}."
