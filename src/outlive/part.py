@@ -1,21 +1,19 @@
 """What a part may add to the heart: one class, whose names all have a default that adds nothing.
 
 A part is a folder below `parts/`, which holds all that it is; its declaration is `PART` in the folder's `__init__.py`, and
-stands in the one list of `parts/__init__.py`. The heart asks the list, and knows no part by name. What a part needs of
-its own code, it names ("module:name") or imports inside a method: a declaration is read where nothing of the part runs.
+stands in the one list of `parts/__init__.py`. The heart asks the list, and knows no part by name. A declaration names
+code of the part ("module:name"): it is read where nothing of the part runs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:  # TAB loads this, and a supervisor of a job with limits
     from outlive import answers, config
     from outlive.answers.advice import Advice
     from outlive.core import records
-    from outlive.core.rights import Rights
-    from outlive.errors import OutliveError
     from outlive.jobs import context
     from outlive.render import screen, sources, view
     from outlive.store import job_dir
@@ -37,7 +35,6 @@ Source: TypeAlias = "sources.Source"
 State: TypeAlias = "records.State"
 Text: TypeAlias = "sources.Text"
 View: TypeAlias = "view.View"
-Tool: TypeAlias = "dict[str, object]"  # as it stands in `tools/list`
 
 
 class Act(NamedTuple):
@@ -140,16 +137,23 @@ class Part:
     # Kind of host → "module:ENGINE" (launch/engine.py)
     engines: Mapping[str, str] = {}
 
-    # --- called in a caller, with its configuration ---
-
-    def for_supervisor(self, config: Config, env: Mapping[str, str]) -> dict[str, object] | None:
-        """Return what its code in a supervisor needs to note something elsewhere (supervisor/events/noting.py): an object of
-        JSON. None: it notes nothing. It is asked right before a job is handed to a supervisor, to the mirror of one on
-        another machine, or to Slurm. `env`: of the caller."""
-        return None
+    # Section of the configuration → "module:function" of what its code in a supervisor needs to note something elsewhere
+    # (supervisor/events/noting.py): takes (Config, environment of the caller), and returns an object of JSON; None: it notes
+    # nothing. It is asked right before a job is handed to a supervisor, to the mirror of one on another machine, or to Slurm
+    for_supervisor: Mapping[str, str] = {}
+    # Section of the configuration → "module:function" that takes note of what a caller is about to do (Act), or refuses it: in
+    # the process of the caller (a command line or a server), after everything was checked and right before it is done. A
+    # process that is killed in the middle has called it. Errors: any; then nothing is done
+    about_to: Mapping[str, str] = {}
+    # The same of a job that never ran, though `about_to` was called for its start: takes (Context, its id, the error). The
+    # process of the caller knows why: the job has no supervisor
+    never_started: Mapping[str, str] = {}
 
     # --- a job that it has something to do with ---
 
+    # "module:class" of an OfJob (part_of_job.py). It is loaded for a job that has a member of the part in `meta.json`, or for
+    # each job if the part keeps none, and for long waits ahead
+    of_job: str = ""
     # Argument of a verb that makes a job, or of list, poll, log, tail, wait, usage, kill or remove → "module:ARGUMENTS" that
     # stand behind it: a tuple of Arg (verbs/spec.py). `job` is that of the last five, which can be about several jobs
     arguments: Mapping[str, str] = {}
@@ -172,36 +176,6 @@ class Part:
         answers/starting.py); None where none is given. Errors: those of run."""
         return None
 
-    def check(self, definition: Definition) -> None:
-        """Refuse a job that is to be made, or made again, and could not do what it asks for. It is asked in a caller,
-        before anything is made. Errors: invalid_argument."""
-
-    def needs_scope(self, definition: Definition) -> bool:
-        """Return whether a job of this machine should be started in a systemd scope of its own, where one can be had. It is
-        asked in a caller, right before the start."""
-        return False
-
-    def about_to(self, act: Act) -> None:
-        """Take note of what a caller is about to do, or refuse it. It is called in the process of the caller (a command
-        line or a server), after everything was checked and right before it is done: a process that is killed in the
-        middle has called this. Errors: any; then nothing is done."""
-
-    def never_started(self, ctx: Context, job_id: str, error: OutliveError) -> None:
-        """Take note that a job, of which `about_to` said that it starts, never ran. It is called in the process of the
-        caller, which knows why: the job has no supervisor."""
-
-    def facts(self, definition: Definition) -> Iterable[tuple[str, str]]:
-        """Return label and text of what a person is shown of a job who is asked whether it may run."""
-        return ()
-
-    def given_to(self, inspection: Inspection) -> Said | None:
-        """Return what a job was given, in the fields of `given`, and what of it could not be given. None: nothing."""
-        return None
-
-    def entry_of(self, inspection: Inspection) -> Fields | None:
-        """Return what an entry of a list says of a job: a record of `listed`; None: nothing. It is asked for each entry."""
-        return None
-
     def selected(self, ctx: Context, args: Mapping[str, object]) -> Selected | None:
         """Return the jobs that a call is about where an argument of its own is given, None where none is: those that a list
         shows alone, of all directories and clients, or that wait, log, usage, kill or remove take in place of a job.
@@ -212,82 +186,52 @@ class Part:
         """Return the ids of the jobs that a job needs: a call that ends it and them ends it first."""
         return ()
 
-    def ports(self, definition: Definition, state: State | None) -> Mapping[str, int | None]:
-        """Return the ports that a job was given, by the names by which a condition may ask for one; None as long as it has
-        not started (`state` None: there is none yet)."""
-        return {}
-
     def why_not_started(self, answer: Mapping[str, object]) -> str | None:
         """Return for what the job of an answer waits, which has not started: "it waits for 2 jobs"; None if not for anything of
         this part."""
         return None
 
-    def described(self, look: Look) -> Said | None:
-        """Return what it says of a job; None: nothing. It is asked for each answer about one job."""
-        return None
+    # Argument of `log` → "module:function" of what it shows then: takes (LogCall, the value), and returns LogLines
+    # (answers/reading.py)
+    log_lines: Mapping[str, str] = {}
 
-    def decoding(self, encoding: str | None) -> Decoding | None:
-        """Return what finds the text of an output that is not UTF-8: a function that takes an Output, and returns a Text
-        (render/sources.py), or None if it is UTF-8. It is asked in a caller, by each call that shows output. `encoding`: the
-        name that this call gave; None: it gave none. Errors: invalid_argument (`encoding`)."""
-        return None
+    # --- "module:function", asked in a caller of a job's output ---
 
-    def in_place_of(self, sample: bytes, count: int) -> str | None:
-        """Return what an answer shows in place of `count` bytes of output, which begin with `sample`, if they are no text;
-        None if they are. It is asked in a caller, of output that no encoding was found for."""
-        return None
+    # Finds the text of an output that is not UTF-8: takes the encoding that a call gave (None: it gave none), and returns a
+    # function that takes an Output, and returns a Text (render/sources.py), None if it is UTF-8. It is asked by each call that
+    # shows output. Errors: invalid_argument (`encoding`)
+    decoding: str = ""
+    # Shown in place of bytes that are no text: takes (their beginning, which is not ASCII; how many they are); None: they are
+    in_place_of: str = ""
+    # How to read the bytes that an answer shows as U+FFFD, because they are not UTF-8: takes (Context, Output). None: nothing
+    not_utf_8: str = ""
+    # What is shown (Shown, answers/output.py) of [since, stop) of an output that is longer than the view has room for: takes
+    # (Source, since, stop, View, failed=it is that of a command that did). None: its beginning and its end
+    chosen: str = ""
+    # The line of a failed command's output that says why: takes (Output, Config). None: there is none
+    telling: str = ""
 
-    def not_utf_8(self, ctx: Context, output: Output) -> str | None:
-        """Return how to read the bytes that an answer shows as U+FFFD, because they are not UTF-8; None: nothing is to be
-        said. It is asked in a caller, for such an answer alone."""
-        return None
+    # --- "module:function", asked in a caller of a job with a terminal ---
 
-    def chosen(self, source: Source, since: int, stop: int, view: View, *, failed: bool) -> Fields | None:
-        """Return (a Shown, answers/output.py) what is shown of [since, stop) of an output that is longer than the view has room for; None: its beginning
-        and its end. `failed`: it is that of a command that did."""
-        return None
+    # The Screen as it is now, or was at an output position: takes (Inspection, Output, the position or None). It is asked when
+    # a program that is shown fills the terminal, and after Enter was pressed behind a text. Where the cursor is, a supervisor
+    # asks too: EMULATOR in the list of parts
+    screen: str = ""
+    # File in the directory of a running job → who holds the keyboard of its terminal (Hold), if that is there: takes JobDir.
+    # None: no person does. It is asked for each answer about such a job, and after a call has written to one
+    keyboard: Mapping[str, str] = {}
+    # How to answer what the job asks: takes (Inspection, hidden=what is typed is not shown, as of a password). None: with the
+    # verbs of the heart. It is asked for an answer about a job that waits for input
+    how_to_answer: str = ""
 
-    def telling(self, output: Output, config: Config) -> str | None:
-        """Return the line of a failed command's output that says why; None if it finds none."""
-        return None
+    # --- read where an answer is shown ---
 
-    def log_lines(self, log: LogCall) -> Fields | None:
-        """Return what `log` shows (LogLines, answers/reading.py) where its own arguments are given; None where none is."""
-        return None
-
-    def wants_person(self, inspection: Inspection, job: JobDir) -> str | None:
-        """Return what is to be said of a running job without a terminal that does nothing more until a person comes; None
-        of others. A caller who waits for it asks after some seconds, and is answered then."""
-        return None
-
-    def screen(self, inspection: Inspection, output: Output, end: int | None) -> Screen | None:
-        """Return the screen of a job's terminal as it is now, or was at output position `end`; None: it draws none. It is
-        asked in a caller, when a program that is shown fills the terminal, and after Enter was pressed behind a text.
-        Where the cursor is, a supervisor asks too: EMULATOR in the list of parts."""
-        return None
-
-    def keyboard(self, job: JobDir) -> Hold | None:
-        """Return who holds the keyboard of a running job's terminal; None: no person does. It is asked in a caller, for
-        each answer about a job with a terminal, and after a call has written to one."""
-        return None
-
-    def how_to_answer(self, inspection: Inspection, *, hidden: bool) -> str | None:
-        """Return how to answer what a job with a terminal asks; None: with the verbs of the heart. `hidden`: what is
-        typed is not shown, as of a password. It is asked in a caller, for an answer about a job that waits for input."""
-        return None
-
-    def lines(self, answer: Mapping[str, object]) -> list[str]:
-        """Return the lines in which a person reads its fields in an answer."""
-        return []
-
-    def lines_for_model(self, answer: Mapping[str, object], *, process: bool) -> list[str]:
-        """Return the lines in which a model reads its fields in an answer. `process`: the tool of this name is offered."""
-        return self.lines(answer)
-
-    def beside_usage(self, answer: Mapping[str, object]) -> Iterable[Beside]:
-        """Return what stands beside the figures in an answer that says what a job used."""
-        return ()
-
+    # Member of an answer → "module:function" that takes the answer and `process`, and returns the lines in which that is read.
+    # `process`: None: by a person; else by a model, to which the tool of this name is offered or not
+    lines_of: Mapping[str, str] = {}
+    # Member of an answer of `usage` → "module:function" that takes the answer, and returns what stands beside its figures
+    # (Beside)
+    beside_usage: Mapping[str, str] = {}
     # Type of an answer of one of its verbs → "module:function" that takes the answer, the Style (cli/text.py) and `verbose`
     # (everything is wanted), and returns the text for a person
     for_person: Mapping[str, str] = {}
@@ -314,29 +258,19 @@ class Part:
     # AllowedHosts)
     beside_mcp: str = ""
 
-    # --- called in a server ---
+    # What it adds to the capabilities that a server declares: members of members, of which several parts may add to one
+    capabilities: Mapping[str, Mapping[str, object]] = {}
+    # The same with the option --channel
+    with_channel: Mapping[str, Mapping[str, object]] = {}
 
-    def capabilities(self, *, channel: bool) -> Mapping[str, Mapping[str, object]]:
-        """Return what it adds to the capabilities that a server declares: members of members, of which several parts may
-        add to one. It is asked when the server starts, before the SDK is loaded. `channel`: this option was given."""
-        return {}
+    # --- "module:function", asked in a server, where the SDK may not be loaded yet ---
 
-    def tools(self, offered: list[Tool], capabilities: Mapping[str, object], rights: Rights) -> list[Tool]:
-        """Return the list of tools as it is shown to a client with these capabilities and rights, which has asked for it:
-        the SDK may not be loaded yet."""
-        return offered
-
-    def can_sandbox(self, config: Config) -> bool:
-        """Return whether it can give a job of this machine a sandbox: else a list of tools does not have its arguments. It is
-        asked for each list."""
-        return False
-
-    def reads_object(self, capabilities: Mapping[str, object]) -> bool:
-        """Return whether a client with these capabilities reads the object of an answer in `_meta`, where the text alone
-        is sent. It is asked for each answer."""
-        return False
-
-    def longest_call_ms(self, client: str, env: Mapping[str, str], cwd: str | None) -> int | None:
-        """Return how many ms a call of the client of this name may last; None: not known. It is asked at its first call.
-        `env`, `cwd`: of the server."""
-        return None
+    # The list of tools as it is shown to a client: takes (the list, the client's capabilities, its Rights)
+    tools: str = ""
+    # Whether it can give a job of this machine a sandbox: takes Config. Else a list of tools does not have its arguments
+    can_sandbox: str = ""
+    # Whether a client with these capabilities reads the object of an answer in `_meta`, where the text alone is sent
+    reads_object: str = ""
+    # How many ms a call of a client may last: takes (its name, environment and directory of the server). None: not known. It
+    # is asked at the client's first call
+    longest_call_ms: str = ""

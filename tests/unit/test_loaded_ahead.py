@@ -17,6 +17,7 @@ import pytest
 import outlive
 from outlive import parts
 from outlive.part import Part
+from outlive.part_of_job import OfJob
 
 SOURCE = Path(outlive.__file__).parent
 OURS = "[name for name in sys.modules if name.partition('.')[0] == 'outlive']"
@@ -34,7 +35,7 @@ def test_a_fork_server_has_loaded_large_code_too() -> None:
 
 
 # Hooks in the declaration of a part (part.py): no supervisor calls any, a server alone some, and one comes before any wait
-HOOKS = {name for name, hook in vars(Part).items() if callable(hook)}
+HOOKS = {name for kind in (Part, OfJob) for name, hook in vars(kind).items() if callable(hook)}
 IN_A_SERVER = {"tools", "reads_object", "longest_call_ms"}
 NOT_LATER = IN_A_SERVER | {"run_instead"}
 # Loaded before the wait: a look at a condition, or the program, comes first
@@ -109,6 +110,8 @@ def _imported(module: str, never_called: set[str]) -> Iterator[str]:
         names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
         if isinstance(node, ast.ImportFrom):
             names = [str(node.module), *(f"{node.module}.{alias.name}" for alias in node.names)]
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "resolve_name":
+            names = [str(ast.literal_eval(one)).partition(":")[0] for one in node.args if isinstance(one, ast.Constant)]
         yield from (name for name in names if name.startswith("outlive") and _file(name).exists())
 
 

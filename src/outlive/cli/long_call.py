@@ -18,13 +18,13 @@ _NAMES = (
     *("jobs.diagnosis.findings", "jobs.interaction.prompt"),
     "jobs.told.notices",
     *("jobs.starting.adopting", "jobs.starting.scope"),
-    *("launch.from_cli", "supervisor.guardian"),
+    *("launch.engine", "launch.from_cli", "supervisor.guardian"),
 )
 
 
 def load() -> None:
     ours = (f"outlive.{name}" for name in _NAMES)
-    for name in (*ours, *(name for part in parts.every() for name in part.after_waits)):
+    for name in (*ours, *parts.after_waits()):
         # A library that is not installed, or a file that an update takes away now; an answer that needs it says so
         with suppress(ImportError, OSError):
             importlib.import_module(name)

@@ -30,7 +30,7 @@ def of(answer: dict[str, object], style: Style) -> str:
         over = not running
     rows = [row for row in _rows(used, over=over) if row[2]]
     width = max(len(label) for _, label, _ in rows)
-    beside = [one for part in parts.every() for one in part.beside_usage(answer)]
+    beside = parts.beside_usage(answer)
     lines = [about]
     for figure, label, value in rows:
         source = _SOURCES.get(text_of(object_of(used, "source"), figure), "")

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Iterable
 
 from outlive import limits
 
@@ -62,8 +63,16 @@ def short_id(job_id: str) -> str:
     return job_id[-limits.SHORT_ID_CHARS :]
 
 
-def sha256(data: bytes) -> str:
-    """Return the SHA-256 of `data` in hexadecimal: a name for what it stands for."""
-    import hashlib  # late: it loads OpenSSL, 4 MB
+def sha256(*pieces: bytes) -> str:
+    """Return the SHA-256 of these bytes in hexadecimal: a name for what they stand for."""
+    return sha256_of(pieces)
 
-    return hashlib.sha256(data).hexdigest()
+
+def sha256_of(pieces: Iterable[bytes]) -> str:
+    """Return the SHA-256 of bytes that come piece by piece."""
+    import hashlib  # late: it loads OpenSSL, 4 MB of each supervisor
+
+    digest = hashlib.sha256()
+    for piece in pieces:
+        digest.update(piece)
+    return digest.hexdigest()

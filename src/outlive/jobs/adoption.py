@@ -52,9 +52,7 @@ def _look_after(
 
         adopting.adopt(caller, job, inspection, asked=asked)
     else:
-        from outlive.store.inspection import unseen_end  # late: 2 ms, and few jobs end so
-
-        unseen_end.complete_end(job, inspection.state)
+        inspect.complete_end(job, inspection.state)
 
 
 def _elsewhere(caller: Principal, job: JobDir, inspection: Inspection) -> Inspection:

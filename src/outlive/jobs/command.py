@@ -11,6 +11,7 @@ from outlive.core.members import parse_json
 from outlive.core.record import is_passable
 from outlive.errors import argument, from_os, invalid
 from outlive.jobs.context import Principal
+from outlive.system import scripts
 
 
 def given_in(args: dict[str, Any]) -> str | list[str]:
@@ -123,8 +124,6 @@ def _require_readable(script: bytes, wrapper: list[str]) -> None:
             f"the shell string is longer than {limits.MAX_SCRIPT_BYTES:,} bytes (8 MiB)",
             hint="Put it into a file, and run that.",
         )
-    from outlive.system import scripts  # late: 4 ms of a start, OpenSSL too, and few jobs have such a script
-
     if not scripts.can_read(wrapper):
         raise invalid(
             "shell",

@@ -123,8 +123,8 @@ def check_parts(definition: Definition) -> None:
     missing = parts.required(definition.of_parts)
     if missing:
         raise OutliveError("not_supported", f"the job was made with {parts.not_there(missing)}; nothing was run")
-    for part in parts.every():
-        part.check(definition)
+    for one in parts.of_job(definition).values():
+        one.check()
 
 
 def host_of(caller: Principal, name: str | None) -> Host | None:

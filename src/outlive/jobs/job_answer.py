@@ -21,6 +21,7 @@ from outlive.core.units import seconds_or
 from outlive.jobs.context import Context
 from outlive.jobs.diagnosis import other_machine, use
 from outlive.jobs.diagnosis.use import Figures
+from outlive.jobs.interaction import prompt
 from outlive.jobs.pipelines import stages
 from outlive.jobs.processes import descendants, stopped_supervisor
 from outlive.jobs.starting import gate
@@ -93,8 +94,6 @@ def waiting(inspection: Inspection, output: Output) -> Prompt:
         or output.end != record.seq
     ):
         return Prompt(waiting_for_input=False, keyboard=held)
-    from outlive.jobs.interaction import prompt  # late: 1.6 ms of a `status`, and few jobs ask
-
     # A program that reads key by key shows what is typed itself (an editor, a shell)
     echo = None if record.echo is None else record.echo or not record.canonical
     return Prompt(waiting_for_input=True, keyboard=held, prompt=prompt.text(inspection, output) or None, echo=echo)
@@ -132,10 +131,10 @@ def _advice(inspection: Inspection, job: JobDir, asks: Prompt, supervisor: Stopp
 def said_by_parts(look: Look) -> Said:
     """Return what the parts of outlive say of a job."""
     fields, found = OfParts(), [*advice_of_missing(look.inspection)]
-    for part in parts.every():
-        said = part.described(look)
+    for name, one in parts.of_job(look.inspection.definition).items():
+        said = one.described(look)
         if said is not None:
-            setattr(fields, part.name, said.fields)
+            setattr(fields, name, said.fields)
             found += said.advice
     return Said(fields, found)
 
@@ -143,10 +142,10 @@ def said_by_parts(look: Look) -> Said:
 def given(inspection: Inspection) -> Said:
     """Return what a job was given by parts of outlive."""
     fields, found = Given(), list[Advice]()
-    for part in parts.every():
-        said = part.given_to(inspection) if part.given else None
+    for name, one in parts.of_job(inspection.definition, "given").items():
+        said = one.given_to(inspection)
         if said is not None:
-            setattr(fields, part.name, said.fields)
+            setattr(fields, name, said.fields)
             found += said.advice
     return Said(fields, found)
 
@@ -154,9 +153,8 @@ def given(inspection: Inspection) -> Said:
 def in_list(inspection: Inspection) -> Fields:
     """Return what the parts of outlive say of a job in a list."""
     fields = InList()
-    for part in parts.every():
-        if part.listed:
-            setattr(fields, part.name, part.entry_of(inspection))
+    for name, one in parts.of_job(inspection.definition, "listed").items():
+        setattr(fields, name, one.entry_of(inspection))
     return fields
 
 

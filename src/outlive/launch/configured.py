@@ -11,10 +11,9 @@ from outlive.config import Config
 
 def for_request(config: Config, env: Mapping[str, str], shell: Sequence[str]) -> dict[str, Any]:
     """Return values of a request (supervisor/request.py). `shell`: the words that run notification commands."""
-    given = {part.name: part.for_supervisor(config, env) for part in parts.every()}
     return {
         "sink_shell": list(shell),
         "bounds": config.bounds(),
         "own": config.own_paths(env),
-        "parts": {name: values for name, values in given.items() if values is not None},
+        "parts": parts.for_supervisor(config, env),
     }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import socket
+from types import ModuleType
 
 # Loaded before the fork, into pages that pair and caller share
 from outlive.store.inspection import inspect  # noqa: F401
@@ -46,9 +47,7 @@ class Launcher:
         """Hand a job to a new pair. `files` as in `Pair.send`. Errors: OSError (no process could be made)."""
         if self._early is not None and self._send_early(files):
             return
-        from outlive.supervisor.guardian import fork_pair  # late: 6 ms, which the pair spends
-
-        pair = fork_pair(away=True)
+        pair = _guardian().fork_pair(away=True)
         try:
             pair.send(files)
         finally:
@@ -87,6 +86,12 @@ def _ended_well(middle: int) -> bool:
     return status == 0
 
 
+def _guardian() -> ModuleType:
+    from outlive.supervisor import guardian  # late: 6 ms, which the pair spends: the caller needs none of it
+
+    return guardian
+
+
 def _become_pair(sock: socket.socket, supervisor_sock: socket.socket) -> None:
     """Fork the guardian, as the process between. It leaves the caller's session and files first, so
     that no pipe stays open and no ^C reaches it, and imports after that."""
@@ -96,12 +101,11 @@ def _become_pair(sock: socket.socket, supervisor_sock: socket.socket) -> None:
         os.setsid()
         fds.null_stdio()
         fds.close_few({sock.fileno(), supervisor_sock.fileno()})
-        from outlive.supervisor.guardian import fork_guardian  # late: 6 ms, and the caller needs none of it
-
+        guardian = _guardian()
         gc.freeze()
         gc.enable()
         fault_points.at("pair_unforked")
-        fork_guardian(sock, supervisor_sock)
+        guardian.fork_guardian(sock, supervisor_sock)
         fault_points.at("pair_forked")
         code = 0
     finally:

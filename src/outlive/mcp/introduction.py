@@ -65,6 +65,6 @@ class Introduction:
         # The same in every revision of the protocol
         declared: dict[str, Mapping[str, object]] = {"tools": {"listChanged": False}}
         for part in parts.every():
-            for name, members in part.capabilities(channel=channel).items():
+            for name, members in [*part.capabilities.items(), *(part.with_channel.items() if channel else ())]:
                 declared[name] = {**declared.get(name, {}), **members}
         self.capabilities: dict[str, object] = {name: declared[name] for name in sorted(declared)}

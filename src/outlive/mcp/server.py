@@ -185,7 +185,7 @@ def capabilities_of(ctx: Request) -> dict[str, object]:
 
 def _is_read(capabilities: Mapping[str, object]) -> bool:
     """Return whether a client with these capabilities reads the object of an answer in `_meta`."""
-    return any(part.reads_object(capabilities) for part in parts.every())
+    return any(reads(capabilities) for reads in parts.functions("reads_object"))
 
 
 class Results:

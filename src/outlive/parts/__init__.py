@@ -3,16 +3,17 @@ neither are those that need it; everything else works."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from importlib import import_module
 from types import ModuleType
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from outlive.core.place import resolve_name
 
 if TYPE_CHECKING:  # a supervisor asks this list for names alone
-    from outlive.part import Context, Definition, Hold, Inspection, JobDir, Part, Selected, State
+    from outlive.part import Beside, Config, Context, Definition, Hold, JobDir, Part, Selected, State
+    from outlive.part_of_job import OfJob
 
 NAMES = (
     "completion",
@@ -50,6 +51,7 @@ KEEPERS = {
     "group": "groups",
     "after": "after",
 }
+_KEEPING = frozenset(KEEPERS.values())
 # Members of `meta.json` of a job that starts when the part lets it (jobs/starting/gate.py): it is not started without the part
 HELD = ("approval",)
 # Section of the configuration → the part that has its keys (`settings`)
@@ -67,6 +69,15 @@ CONFINES = "sandbox"
 # The module of a part whose `render` says where the cursor is, in a fork of the supervisor of a job with a terminal
 # (supervisor/input/terminal.py), which guesses without the part
 EMULATOR = "outlive.parts.terminal.drawing"
+
+_METHOD = "lines"  # of declarations that do not name a function for it yet
+_OF_JOB = "outlive.part_of_job:made"  # which no supervisor needs
+
+# What declarations name that an answer may need
+_IN_ANSWERS = (
+    *("of_job", "lines_of", "for_person", "about_to", "never_started", "log_lines"),
+    *("decoding", "in_place_of", "not_utf_8", "chosen", "telling", "screen", "keyboard", "how_to_answer"),
+)
 
 # Of an answer: what it shows of a job, and lines of ours about it
 Text: TypeAlias = Callable[[Mapping[str, object]], tuple[str, list[str]]]
@@ -88,14 +99,24 @@ def every() -> tuple[Part, ...]:
     return tuple(found.values())
 
 
-def lines(answer: Mapping[str, object]) -> list[str]:
-    """Return the lines in which a person reads the fields of parts in an answer."""
-    return [line for part in every() for line in part.lines(answer)]
+def lines(answer: Mapping[str, object], *, process: bool | None = None) -> list[str]:
+    """Return the lines in which the fields of parts in an answer are read. `process`: None: by a person; else by a model,
+    to which the tool of this name is offered or not."""
+    found = [line for function in _of(answer, "lines_of") for line in function(answer, process=process)]
+    for part in every():
+        own = getattr(part, _METHOD, None)
+        found += own(answer) if own else []
+    return found
 
 
-def lines_for_model(answer: Mapping[str, object], *, process: bool) -> list[str]:
-    """Return the lines in which a model reads them. `process`: the tool of this name is offered."""
-    return [line for part in every() for line in part.lines_for_model(answer, process=process)]
+def beside_usage(answer: Mapping[str, object]) -> list[Beside]:
+    """Return what stands beside the figures of an answer that says what a job used."""
+    return [one for function in _of(answer, "beside_usage") for one in function(answer)]
+
+
+def _of(answer: Mapping[str, object], hook: str) -> Iterable[Callable[..., Any]]:
+    """Return the functions that declarations have for members of this answer, each once."""
+    return dict.fromkeys(function for _, function in functions_for(hook, answer.get))
 
 
 def why_not_started(answer: Mapping[str, object]) -> str | None:
@@ -121,17 +142,49 @@ def masking() -> str | None:
 
 def keyboard(job: JobDir) -> Hold | None:
     """Return who holds the keyboard of a running job's terminal; None if no person does."""
-    return next((hold for part in every() if (hold := part.keyboard(job)) is not None), None)
+    return next(filter(None, (holder(job) for _, holder in functions_for("keyboard", job.has))), None)
 
 
-def how_to_answer(inspection: Inspection, *, hidden: bool) -> str | None:
-    """Return how to answer what a job with a terminal asks, where a part knows better ways than the heart."""
-    return next(filter(None, (part.how_to_answer(inspection, hidden=hidden) for part in every())), None)
+def for_supervisor(config: Config, env: Mapping[str, str]) -> dict[str, dict[str, object]]:
+    """Return what the code of parts in a supervisor needs to note something elsewhere, by the names of the parts."""
+    each = [(part.name, of, place) for part in every() for of, place in part.for_supervisor.items() if config.has(of)]
+    given = {name: resolve_name(place)(config, env) for name, _, place in each}
+    return {name: values for name, values in given.items() if values is not None}
+
+
+def functions(hook: str) -> Iterator[Callable[..., Any]]:
+    """Yield the functions that declarations name so ("module:function" in part.py)."""
+    return (resolve_name(getattr(part, hook)) for part in _declaring(hook))
+
+
+def first(hook: str, *asked: object, **named: object) -> Any:
+    """Return the first answer of these functions that is one; None if none has any."""
+    return next(filter(None, (function(*asked, **named) for function in functions(hook))), None)
+
+
+def functions_for(hook: str, wanted: Callable[[str], object]) -> Iterator[tuple[str, Callable[..., Any]]]:
+    """Yield the functions that declarations have for names that are wanted, each with its name."""
+    named = (getattr(part, hook) for part in _declaring(hook))
+    return ((name, resolve_name(place)) for one in named for name, place in one.items() if wanted(name))
+
+
+def of_job(definition: Definition, declaring: str = "name") -> dict[str, OfJob]:
+    """Return what parts do for a job, by the names of the parts: of those that kept something of it, and those that keep
+    nothing. `declaring`: only of those whose declaration has this name."""
+    keepers = _keepers(definition.kept)
+    each = (one for one in _declaring(declaring) if one.name in keepers or (one.of_job and one.name not in _KEEPING))
+    make = resolve_name(_OF_JOB)
+    return {part.name: make(part, definition) for part in each}
+
+
+@cache
+def _declaring(name: str) -> tuple[Part, ...]:
+    return tuple(part for part in every() if getattr(part, name))
 
 
 def ports_of(definition: Definition, state: State | None = None) -> dict[str, int | None]:
     """Return the ports that parts gave a job, by their names; None as long as it has not started."""
-    return {name: port for part in every() for name, port in part.ports(definition, state).items()}
+    return {name: port for one in of_job(definition).values() for name, port in one.ports(state).items()}
 
 
 def selected(ctx: Context, args: Mapping[str, object]) -> Selected | None:
@@ -215,6 +268,13 @@ def for_model(type_: str) -> Text | None:
     """Return what makes the text for a model of answers of this type; None if no part has it."""
     place = next((part.for_model[type_] for part in every() if type_ in part.for_model), None)
     return None if place is None else resolve_name(place)
+
+
+def after_waits() -> list[str]:
+    """Return the modules of parts that an answer may need which comes after a long wait."""
+    named = [getattr(part, hook) for hook in _IN_ANSWERS for part in _declaring(hook)]
+    places = [place for one in named for place in ([one] if isinstance(one, str) else one.values())]
+    return [*(place.partition(":")[0] for place in places), *(name for part in every() for name in part.after_waits)]
 
 
 @cache

@@ -29,7 +29,8 @@ _MOVES = re.compile(rb"[\x1b\r](?!\n)")
 def decoding(encoding: str | None) -> Decoding | None:
     """Return how output is decoded for a call that names this encoding, or none; None: as UTF-8. Errors: invalid_argument
     (`encoding`)."""
-    return next(filter(None, (part.decoding(encoding) for part in parts.every())), None)
+    found: Decoding | None = parts.first("decoding", encoding)
+    return found
 
 
 def text_of(output: Output, wanted: Decoding | None) -> Text | None:
@@ -66,8 +67,8 @@ def shown(source: Source, since: int, stop: int, view: View, *, failed: bool = F
         and not source.has_own_newline
         and source.hole.kept(since, min(stop, source.end)) > view.max_bytes
     ):
-        for part in parts.every():
-            chosen = output.steady(functools.partial(part.chosen, failed=failed), source, since, stop, view)
+        for choose in parts.functions("chosen"):
+            chosen = output.steady(functools.partial(choose, failed=failed), source, since, stop, view)
             if isinstance(chosen, Shown):
                 return chosen
     return shortened(source, since, stop, view.max_bytes)
@@ -78,7 +79,7 @@ def _instead(source: Source, since: int, stop: int) -> Shown | None:
     if since >= stop or source.hole.crossed_by(since, stop):
         return None
     sample = source.read(since, min(stop, since + _SAMPLE_BYTES))
-    instead = next(filter(None, (part.in_place_of(sample, stop - since) for part in parts.every())), None)
+    instead = None if sample.isascii() else parts.first("in_place_of", sample, stop - since)
     if instead is None:
         return None
     cut = Cut(from_seq=since, to_seq=stop, bytes=stop - since, lines=None)

@@ -5,11 +5,9 @@ from __future__ import annotations
 import errno
 import gc
 import os
-import sys
 from collections.abc import Callable
-from contextlib import redirect_stderr
 
-from outlive.system import closing, fds, prctl, signals
+from outlive.system import closing, fds, last_words, prctl, signals
 
 
 def fork_into(body: Callable[[], int], keep: set[int], title: str, *, clean: bool = False) -> int:
@@ -76,5 +74,5 @@ def _last_words(error: BaseException) -> None:
     path = os.environ.get("OUTLIVE_DEBUG_FILE")
     if not path:
         return
-    with open(path, "a", encoding="utf-8", errors="backslashreplace") as file, redirect_stderr(file):
-        sys.__excepthook__(type(error), error, error.__traceback__)  # `traceback` is 0.2 MB of each job
+    with open(path, "a", encoding="utf-8", errors="backslashreplace") as file:
+        file.write(last_words.of(error))

@@ -93,13 +93,7 @@ def names_in(directory: int, name: str = ".") -> list[str]:
 
 def memory_file(name: str, data: bytes) -> int:
     """Return an fd, at offset 0, of a file in memory that holds `data`: a socket's messages are limited."""
-    if hasattr(os, "memfd_create"):
-        fd = os.memfd_create(name, os.MFD_CLOEXEC)
-    else:
-        import tempfile  # late: 3 ms of each call, and kernels without memfd_create(2) are rare
-
-        fd, path = tempfile.mkstemp(prefix="outlive-")
-        os.unlink(path)
+    fd = os.memfd_create(name, os.MFD_CLOEXEC)
     try:
         write_all(fd, data)
         os.lseek(fd, 0, os.SEEK_SET)

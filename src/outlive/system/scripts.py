@@ -8,7 +8,9 @@ and stdin are then as with `-c`.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 
+from outlive.core.ids import sha256_of
 from outlive.system import fds, spawn
 
 # A start file of the shell may have closed the fd, or opened another file in its place. So the script
@@ -51,20 +53,21 @@ def reading(wrapper: list[str]) -> tuple[str, str]:
     return (_BASH, _BASH_END) if os.path.basename(wrapper[0]) == "bash" else (_ANY, _END)
 
 
+def _written(source: int, copy: int) -> Iterator[bytes]:
+    """Write the rest of `source` into `copy`, and yield its pieces."""
+    while piece := os.read(source, _PIECE_BYTES):
+        fds.write_all(copy, piece)
+        yield piece
+
+
 def copied(source: int, size: int, sha256: str, end: str) -> int:
     """Return an fd of a copy in memory of the script behind `source`, with `end` behind it. Errors:
     spawn.BeforeExec if it is not the script with this size and digest; OSError."""
     if os.fstat(source).st_size != size:
         raise spawn.BeforeExec(0, CHANGED)
-    import hashlib  # late: it loads OpenSSL, 4 MB of each supervisor
-
-    digest = hashlib.sha256()
     copy = fds.memory_file("script", b"")
     try:
-        while piece := os.read(source, _PIECE_BYTES):
-            digest.update(piece)
-            fds.write_all(copy, piece)
-        if digest.hexdigest() != sha256:
+        if sha256_of(_written(source, copy)) != sha256:
             raise spawn.BeforeExec(0, CHANGED)
         fds.write_all(copy, end.encode())
         os.lseek(copy, 0, os.SEEK_SET)

@@ -136,7 +136,8 @@ def _of_one(
                 offset = max(0, offset + lines.total())
             how = {"limit": limit, "max_bytes": max_bytes, "raw": raw}
             call = LogCall(ctx, inspection.definition, output, reader.stream, lines, {**given, **of_parts, **how})
-            chosen = next(filter(None, (part.log_lines(call) for part in parts.every())), None)
+            asked = parts.functions_for("log_lines", lambda name: call.given.get(name) is not None)
+            chosen = next((show(call, call.given[name]) for name, show in asked), None)
             if isinstance(chosen, LogLines):
                 shown = chosen
             elif search is not None:

@@ -30,7 +30,7 @@ def hint(inspection: Inspection, asks: Prompt) -> str:
     """Return how to answer the job; `asks` is what `job_answer.waiting` says."""
     if inspection.definition.pty:
         hidden = asks.echo is False
-        said = parts.how_to_answer(inspection, hidden=hidden)
+        said: str | None = parts.first("how_to_answer", inspection, hidden=hidden)
         what = "It asks for a password (what is typed is not shown): submit" if hidden else "Answer with submit, which"
         return said or f"{what} types text and Enter."
     return "Answer with submit (a line) or write (text as it is); write with eof ends the input."

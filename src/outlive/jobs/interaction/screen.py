@@ -30,7 +30,8 @@ _REPAINT_BYTES = 65_536  # one repaint is not longer
 
 def drawn(inspection: Inspection, output: Output, end: int | None = None) -> Screen | None:
     """Return the screen as it is now, or was at output position `end`; None without a part that draws it."""
-    return next(filter(None, (part.screen(inspection, output, end) for part in parts.every())), None)
+    screen: Screen | None = parts.first("screen", inspection, output, end)
+    return screen
 
 
 def alternate_since(inspection: Inspection, output: Output, since: int) -> int | None:

@@ -66,11 +66,13 @@ def why(caller: Principal, inspection: Inspection, output: Output) -> str | None
     """Return the line of the output that says why a command exited with another code than 0; None if none does."""
     if not inspection.state.exit_code:
         return None
-    return next(filter(None, (part.telling(output, caller.config) for part in parts.every())), None)
+    line: str | None = parts.first("telling", output, caller.config)
+    return line
 
 
 def not_utf_8(ctx: Context, output: Output) -> str | None:
     """Return how to read the bytes of the output that this answer shows as U+FFFD; None if there are none, or no part knows."""
     if not output.not_utf_8:
         return None
-    return next(filter(None, (part.not_utf_8(ctx, output) for part in parts.every())), None)
+    how: str | None = parts.first("not_utf_8", ctx, output)
+    return how

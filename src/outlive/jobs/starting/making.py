@@ -111,7 +111,7 @@ def begin(
     here = there = scope = None
     memory = -1
     try:
-        if definition.systemd_scope or any(part.needs_scope(definition) for part in parts.every()):
+        if definition.systemd_scope or any(one.needs_scope() for one in parts.of_job(definition).values()):
             from outlive.jobs.starting import scope as scope_module  # late: 2 ms of a start, and few jobs get a scope
 
             scope = scope_module.entered(ctx.caller, definition)

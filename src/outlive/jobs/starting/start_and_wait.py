@@ -205,4 +205,5 @@ def _wants_person(inspection: Inspection, job: JobDir) -> str | None:
     does: it would say and do nothing more."""
     if inspection.definition.pty or inspection.elsewhere or inspection.state.state != "running":
         return None
-    return next(filter(None, (part.wants_person(inspection, job) for part in parts.every())), None)
+    of_parts = parts.of_job(inspection.definition).values()
+    return next(filter(None, (one.wants_person(inspection, job) for one in of_parts)), None)

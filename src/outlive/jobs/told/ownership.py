@@ -7,6 +7,7 @@ person, who has no session, may name every job.
 
 from __future__ import annotations
 
+from types import ModuleType
 from typing import Protocol
 
 from outlive.core.labels import SESSION_VARIABLE
@@ -31,10 +32,8 @@ def session_of(caller: Principal) -> str | None:
     if caller.inbox is not None:
         return caller.inbox.name
     if caller.face == "cli" and caller.env.get(SESSION_VARIABLE):
-        from outlive.store.inbox import Inbox  # late: 0.9 ms of each call, for the shell of an agent
-
-        inbox = Inbox.of_shell(caller.store, caller.env, caller.cwd)
-        return None if inbox is None else inbox.name
+        inbox = _inboxes().Inbox.of_shell(caller.store, caller.env, caller.cwd)
+        return None if inbox is None else str(inbox.name)
     return None
 
 
@@ -94,11 +93,15 @@ def _is_same(one: str, other: str) -> bool:
     return one.partition(".")[2] == other.partition(".")[2]
 
 
+def _inboxes() -> ModuleType:
+    from outlive.store import inbox  # late: 0.9 ms of each call, for the shell of an agent
+
+    return inbox
+
+
 def _has_ended(ctx: Context, session: str) -> bool:
     """Return whether a session has no live connection. What is so is found out once in a call."""
     ended = ctx.ended_sessions.get(session)
     if ended is None:
-        from outlive.store import inbox  # late: 0.9 ms of each call, and a call about its own session needs no lock
-
-        ended = ctx.ended_sessions[session] = not inbox.has_connection(ctx.store, session)
+        ended = ctx.ended_sessions[session] = not _inboxes().has_connection(ctx.store, session)
     return ended

@@ -396,7 +396,7 @@ class Calls:
     def _find_longest_ms(self, client: str) -> int:
         """Return how long a call of the client of this name may last."""
         env = self._environment.current()
-        said = [part.longest_call_ms(client, env, self._directory(env)) for part in parts.every()]
+        said = [longest(client, env, self._directory(env)) for longest in parts.functions("longest_call_ms")]
         return max((ms for ms in said if ms is not None), default=limits.MCP_CALL_MS)
 
     def _inbox(self, store: Store, caller: Caller, directory: str | None) -> Inbox:

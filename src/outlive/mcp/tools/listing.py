@@ -72,8 +72,8 @@ def tools(offers: Collection[str], config: Config, audience: Audience = Audience
                 "_meta": _meta(instructions.PROCESS_SEARCH),
             }
         )
-    for part in parts.every():
-        offered = part.tools(offered, audience.capabilities, rights)
+    for of_part in parts.functions("tools"):
+        offered = of_part(offered, audience.capabilities, rights)
     return offered
 
 

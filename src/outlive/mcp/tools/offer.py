@@ -55,7 +55,7 @@ def listed(verb: Verb, config: Config, limited: Collection[str] = ()) -> list[Ar
     shown = [arg for arg in accepted(verb) if not arg.hidden]
     useful = [arg for arg in shown if arg.section is None or arg.section in limited or config.uses(arg.section)]
     possible = [arg for arg in shown if arg.name in _OFFERED_WHERE_POSSIBLE and arg not in useful]
-    if possible and any(part.can_sandbox(config) for part in parts.every()):
+    if possible and any(can(config) for can in parts.functions("can_sandbox")):
         useful = [arg for arg in shown if arg in useful or arg in possible]
     return useful
 

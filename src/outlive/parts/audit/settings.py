@@ -38,3 +38,9 @@ def target(config: Config, env: Mapping[str, str]) -> AuditTarget | None:
     """Return where acts are recorded, None if they are not."""
     settings = of(config)
     return None if settings.to == OFF else AuditTarget(directory=state_directory(env), **settings._asdict())
+
+
+def for_supervisor(config: Config, env: Mapping[str, str]) -> dict[str, object] | None:
+    """Return what a supervisor needs to record ends; None if they are not recorded."""
+    found = target(config, env)
+    return None if found is None else found.to_dict()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from outlive.part import Part
 
 
@@ -18,12 +16,8 @@ class Clients(Part):
         "install": "outlive.parts.clients.person:for_person",
         "uninstall": "outlive.parts.clients.person:for_person",
     }
+    longest_call_ms = "outlive.parts.clients.patience:longest_call_ms"
     checks = {"clients": "outlive.parts.clients.check:clients"}
-
-    def longest_call_ms(self, client: str, env: Mapping[str, str], cwd: str | None) -> int | None:
-        from outlive.parts.clients import patience
-
-        return patience.longest_call_ms(client, env, cwd)
 
 
 PART = Clients()

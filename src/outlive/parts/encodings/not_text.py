@@ -21,6 +21,11 @@ def is_no_text(data: bytes) -> bool:
     return min(controls, invalid) * _SHARE >= len(data)
 
 
+def in_place_of(data: bytes, count: int) -> str | None:
+    """Return what is shown in place of `count` bytes that begin with `data`; None if they are text."""
+    return dump(data, count) if is_no_text(data) else None
+
+
 def dump(data: bytes, count: int) -> str:
     """Return in place of `count` bytes, which begin with `data`, how many they are and a dump of the first."""
     rows = [data[at : at + _ROW_BYTES] for at in range(0, min(len(data), _ROWS * _ROW_BYTES), _ROW_BYTES)]

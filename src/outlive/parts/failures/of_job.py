@@ -9,10 +9,11 @@ from outlive.answers.other_run import OtherRun
 from outlive.core.started import never_ran
 from outlive.jobs.starting import boundary
 from outlive.part import Look, Said
-from outlive.parts.failures import JOINING, exit_code, failure, silence, tests_passed
+from outlive.parts.failures import exit_code, failure, silence
 from outlive.parts.failures.answers import Before
 from outlive.parts.failures.causes import own_words, taken_port
 from outlive.parts.failures.runs import alike_runs, changes, earlier_runs
+from outlive.parts.failures.why import JOINING, tests_passed
 from outlive.store.output.merged import Output
 from outlive.system.waiting import checkpoint
 

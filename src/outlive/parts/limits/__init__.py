@@ -5,20 +5,19 @@ or without."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from outlive.core.members import object_of
-from outlive.core.records import Definition
-from outlive.part import Beside, Context, Inspection, Part, Said
-from outlive.parts import resources
+from outlive.part import Context, Part
 from outlive.parts.resources import RESOURCES
 
 
 class Limits(Part):
     name = "limits"
     arguments = {"quota_bytes": "outlive.parts.limits.arguments:ARGUMENTS"}
+    of_job = "outlive.parts.limits.of_job:Limited"
     given = "outlive.parts.limits.answers:Given"
-    after_waits = ("outlive.parts.limits.of_job",)
+    beside_usage = {RESOURCES: "outlive.parts.limits.of_job:beside_usage"}
 
     def kept(self, ctx: Context, args: Mapping[str, object]) -> dict[str, object]:
         given = object_of(args, RESOURCES)
@@ -28,45 +27,6 @@ class Limits(Part):
 
         asked = vocabulary.parsed(given)
         return {RESOURCES: None if asked is None else asked.to_dict()}
-
-    def check(self, definition: Definition) -> None:
-        if definition.kept.get(RESOURCES) is None:
-            return
-        from outlive.errors import invalid
-
-        try:
-            resources.of_job(definition)
-        except ValueError as error:
-            raise invalid(RESOURCES, str(error)) from error
-
-    def needs_scope(self, definition: Definition) -> bool:
-        asked = definition.kept.get(RESOURCES)
-        if asked is None or definition.host is not None:
-            return False
-        from outlive.system import job_group
-
-        return job_group.needs_scope(asked)
-
-    def facts(self, definition: Definition) -> Iterable[tuple[str, str]]:
-        if definition.kept.get(RESOURCES) is None:
-            return ()
-        from outlive.parts.limits import of_job
-
-        return of_job.facts(definition)
-
-    def given_to(self, inspection: Inspection) -> Said | None:
-        if inspection.definition.kept.get(RESOURCES) is None:
-            return None
-        from outlive.parts.limits import of_job
-
-        return of_job.given(inspection)
-
-    def beside_usage(self, answer: Mapping[str, object]) -> Iterable[Beside]:
-        if not answer.get(RESOURCES):
-            return ()
-        from outlive.parts.limits import of_job
-
-        return of_job.beside_usage(answer)
 
 
 PART = Limits()

@@ -9,30 +9,42 @@ from outlive.core.members import object_of
 from outlive.core.quoted import quoted
 from outlive.core.records import Definition
 from outlive.core.units import duration, size
+from outlive.errors import invalid
 from outlive.part import Beside, Inspection, Said
+from outlive.part_of_job import OfJob
 from outlive.parts import resources
 from outlive.parts.limits import applied
 from outlive.parts.limits.answers import Given
 from outlive.parts.limits.names import CPU_TIME, MEMORY, NOT_SUPPORTED, PROCESSES
 from outlive.parts.resources import RESOURCES
 from outlive.render import events
+from outlive.system import job_group
 
 _FIGURES = {CPU_TIME: "time", MEMORY: "memory", PROCESSES: "processes"}  # of a usage, that they limit
 
 
-def given(inspection: Inspection) -> Said:
-    """Return what a job was to have, and how each of it is applied once it was started."""
-    limits = applied.of_job(inspection.state)
-    left = [f"{name} ({one.why})" for name, one in limits.items() if one.applied == NOT_SUPPORTED]
-    text = f"Not limited: {'; '.join(left)}." if left else None
-    shown: dict[str, object] = {name: one.to_dict() for name, one in limits.items()}
-    shown = shown or {name: {"value": value} for name, value in _asked(inspection.definition).items()}
-    return Said(Given(resources=shown), advice.told(advice.RESOURCES, text))
+class Limited(OfJob):
+    def check(self) -> None:
+        try:
+            resources.of_job(self.definition)
+        except ValueError as error:
+            raise invalid(RESOURCES, str(error)) from error
 
+    def needs_scope(self) -> bool:
+        return self.definition.host is None and job_group.needs_scope(self.definition.kept[RESOURCES])
 
-def facts(definition: Definition) -> Iterator[tuple[str, str]]:
-    for name, value in _asked(definition).items():
-        yield f"Resource {name}", quoted(str(value))
+    def facts(self) -> Iterator[tuple[str, str]]:
+        for name, value in _asked(self.definition).items():
+            yield f"Resource {name}", quoted(str(value))
+
+    def given_to(self, inspection: Inspection) -> Said:
+        """Return what a job was to have, and how each of it is applied once it was started."""
+        limits = applied.of_job(inspection.state)
+        left = [f"{name} ({one.why})" for name, one in limits.items() if one.applied == NOT_SUPPORTED]
+        text = f"Not limited: {'; '.join(left)}." if left else None
+        shown: dict[str, object] = {name: one.to_dict() for name, one in limits.items()}
+        shown = shown or {name: {"value": value} for name, value in _asked(inspection.definition).items()}
+        return Said(Given(resources=shown), advice.told(advice.RESOURCES, text))
 
 
 def _asked(definition: Definition) -> dict[str, object]:

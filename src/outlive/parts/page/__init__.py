@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from outlive.core.rights import Rights
-from outlive.part import Part, Tool
+from outlive.part import Part
 
 
 class Page(Part):
@@ -13,20 +10,10 @@ class Page(Part):
     needs = ("http", "failures", "permission", "terminal")
     verbs = {"ui": "outlive.parts.page.verbs:UI"}
     extension = "outlive.parts.page.chat.handlers:View"
+    capabilities = {"resources": {"listChanged": False}}  # the document of the view
+    tools = "outlive.parts.page.chat.declaration:with_view"
+    reads_object = "outlive.parts.page.chat.declaration:is_declared"
     beside_mcp = "outlive.parts.page.beside:Beside"
-
-    def capabilities(self, *, channel: bool) -> dict[str, dict[str, object]]:
-        return {"resources": {"listChanged": False}}  # the document of the view
-
-    def tools(self, offered: list[Tool], capabilities: Mapping[str, object], rights: Rights) -> list[Tool]:
-        from outlive.parts.page.chat import declaration
-
-        return declaration.with_view(offered, capabilities, rights)
-
-    def reads_object(self, capabilities: Mapping[str, object]) -> bool:
-        from outlive.parts.page.chat import declaration
-
-        return declaration.is_declared(capabilities)
 
 
 PART = Page()

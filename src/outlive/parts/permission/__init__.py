@@ -31,7 +31,6 @@ class Permission(Part):
     after_waits = (
         "outlive.parts.permission.gate",
         "outlive.parts.permission.at_terminal.ask",
-        "outlive.parts.permission.at_terminal.questions",
     )
 
     def kept(self, ctx: Context, args: Mapping[str, object]) -> dict[str, object]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
-from outlive.part import Context, Definition, Fields, Inspection, Look, Part, Said, Selected, State
+from outlive.part import Context, Part, Selected
 
 PORTS = "ports"  # the argument, the section of the configuration, and the member of `meta.json` and of `state.json`
 
@@ -16,9 +16,11 @@ class Ports(Part):
         "dedupe_key": "outlive.parts.ports.arguments:OF_JOB",
         "owner": "outlive.parts.ports.arguments:OF_LIST",
     }
+    of_job = "outlive.parts.ports.of_job:OfPorts"
     fields = "outlive.parts.ports.answers:Leased"
+    lines_of = {PORTS: "outlive.parts.ports.of_job:lines"}
     listed = "outlive.parts.ports.answers:InList"
-    after_waits = ("outlive.parts.ports.of_job", "outlive.parts.ports.at_port")
+    after_waits = ("outlive.parts.ports.at_port",)
 
     def kept(self, ctx: Context, args: Mapping[str, object]) -> dict[str, object]:
         if not args.get(PORTS):
@@ -27,38 +29,6 @@ class Ports(Part):
 
         return {PORTS: checks.parsed(ctx, args).to_dict()}
 
-    def check(self, definition: Definition) -> None:
-        if definition.kept.get(PORTS) is not None:
-            from outlive.parts.ports import checks
-
-            checks.require(definition)
-
-    def facts(self, definition: Definition) -> Iterable[tuple[str, str]]:
-        if definition.kept.get(PORTS) is None:
-            return ()
-        return (("Ports", ", ".join(self.ports(definition, None))),)
-
-    def ports(self, definition: Definition, state: State | None) -> Mapping[str, int | None]:
-        if definition.kept.get(PORTS) is None:
-            return {}
-        from outlive.parts.ports import of_job
-
-        return of_job.ports(definition, state)
-
-    def described(self, look: Look) -> Said | None:
-        if look.inspection.definition.kept.get(PORTS) is None:
-            return None
-        from outlive.parts.ports import of_job
-
-        return of_job.said(look.inspection)
-
-    def entry_of(self, inspection: Inspection) -> Fields | None:
-        if inspection.definition.kept.get(PORTS) is None:
-            return None
-        from outlive.parts.ports import of_job
-
-        return of_job.entry(inspection)
-
     def selected(self, ctx: Context, args: Mapping[str, object]) -> Selected | None:
         port = args.get("port")
         if not isinstance(port, int):
@@ -66,13 +36,6 @@ class Ports(Part):
         from outlive.parts.ports import at_port
 
         return at_port.selected(ctx, port)
-
-    def lines(self, answer: Mapping[str, object]) -> list[str]:
-        if not answer.get(PORTS):
-            return []
-        from outlive.parts.ports import of_job
-
-        return of_job.lines(answer)
 
 
 PART = Ports()

@@ -2,38 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from outlive.answers import advice
 from outlive.core.members import number_of, object_of, text_of
-from outlive.core.records import Definition, State
-from outlive.part import Inspection, Said
-from outlive.parts.ports import PORTS, asked
+from outlive.core.records import State
+from outlive.part import Inspection, Look, Said
+from outlive.part_of_job import OfJob
+from outlive.parts.ports import PORTS, asked, checks
 from outlive.parts.ports.answers import InList, Leased
 
 
-def ports(definition: Definition, state: State | None) -> dict[str, int | None]:
-    """Return the number of each port, by its name; None before the start."""
-    try:
-        wanted = asked.of_job(definition)
-    except ValueError:  # a start of it is refused
-        return {}
-    numbers = {} if state is None else asked.leased(state)
-    return {} if wanted is None else {name: numbers.get(name) for name in wanted.names}
+class OfPorts(OfJob):
+    def check(self) -> None:
+        checks.require(self.definition)
 
+    def facts(self) -> Iterable[tuple[str, str]]:
+        return (("Ports", ", ".join(self.ports(None))),)
 
-def said(inspection: Inspection) -> Said | None:
-    found = _in_use(inspection)
-    shown: dict[str, object] = {name: {"port": port, "url": url(port)} for name, port in found.items()}
-    sandbox = inspection.definition.sandbox
-    is_apart = sandbox is not None and sandbox.network != "open"
-    why = "The job has a network of its own: nothing outside of it reaches its ports." if is_apart else None
-    return Said(Leased(ports=shown), advice.told(advice.SANDBOX, why)) if found else None
+    def ports(self, state: State | None) -> dict[str, int | None]:
+        try:
+            wanted = asked.of_job(self.definition)
+        except ValueError:  # a start of it is refused
+            return {}
+        numbers = {} if state is None else asked.leased(state)
+        return {} if wanted is None else {name: numbers.get(name) for name in wanted.names}
 
+    def described(self, look: Look) -> Said | None:
+        found = _in_use(look.inspection)
+        shown: dict[str, object] = {name: {"port": port, "url": url(port)} for name, port in found.items()}
+        sandbox = self.definition.sandbox
+        is_apart = sandbox is not None and sandbox.network != "open"
+        why = "The job has a network of its own: nothing outside of it reaches its ports." if is_apart else None
+        return Said(Leased(ports=shown), advice.told(advice.SANDBOX, why)) if found else None
 
-def entry(inspection: Inspection) -> InList | None:
-    found: dict[str, object] = {**_in_use(inspection)}
-    return InList(ports=found) if found else None
+    def entry_of(self, inspection: Inspection) -> InList | None:
+        found: dict[str, object] = {**_in_use(inspection)}
+        return InList(ports=found) if found else None
 
 
 def _in_use(inspection: Inspection) -> dict[str, int]:
@@ -45,7 +50,7 @@ def url(port: int) -> str:
     return f"http://localhost:{port}"
 
 
-def lines(answer: Mapping[str, object]) -> list[str]:
+def lines(answer: Mapping[str, object], *, process: bool | None) -> list[str]:
     """Return a line with the name, the number and the URL of each port."""
     named = object_of(answer, PORTS)
     each = [(name, object_of(named, name)) for name in named]

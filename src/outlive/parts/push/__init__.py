@@ -12,14 +12,9 @@ class Push(Part):
     name = "push"
     needs = ("permission",)
     extension = "outlive.parts.push.extension:Push"
+    capabilities = {"extensions": {TASKS: {}}, "resources": {"listChanged": False, "subscribe": True}}
+    with_channel = {"experimental": {CHANNEL: {}}}
     empty_lists = {"resources/list": "resources"}
-
-    def capabilities(self, *, channel: bool) -> dict[str, dict[str, object]]:
-        return {
-            **({"experimental": {CHANNEL: {}}} if channel else {}),
-            "extensions": {TASKS: {}},
-            "resources": {"listChanged": False, "subscribe": True},
-        }
 
 
 PART = Push()

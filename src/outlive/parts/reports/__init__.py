@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from outlive.core.records import Definition
-from outlive.part import Context, Look, Part, Said
+from outlive.part import Context, Part
 
 REPORT = "report"  # the argument, and the member of `meta.json`
 
@@ -16,30 +15,12 @@ REPORT = "report"  # the argument, and the member of `meta.json`
 class Reports(Part):
     name = "reports"
     arguments = {"watch_file": "outlive.parts.reports.arguments:ARGUMENTS"}
+    of_job = "outlive.parts.reports.of_job:OfReport"
     fields = "outlive.parts.reports.answers:Reported"
-    after_waits = ("outlive.parts.reports.of_job", "outlive.parts.reports.wording")
+    lines_of = dict.fromkeys(("tests", "report_problem"), "outlive.parts.reports.wording:lines")
 
     def kept(self, ctx: Context, args: Mapping[str, object]) -> dict[str, object]:
         return {REPORT: args.get(REPORT)}
-
-    def check(self, definition: Definition) -> None:
-        from outlive.parts.reports import checks
-
-        checks.require(definition)
-
-    def described(self, look: Look) -> Said | None:
-        if look.inspection.definition.kept.get(REPORT) is None or not look.inspection.state.finished:
-            return None
-        from outlive.parts.reports import of_job
-
-        return of_job.said(look.inspection)
-
-    def lines(self, answer: Mapping[str, object]) -> list[str]:
-        if not answer.get("tests") and not answer.get("report_problem"):
-            return []
-        from outlive.parts.reports import wording
-
-        return wording.lines(answer)
 
 
 PART = Reports()

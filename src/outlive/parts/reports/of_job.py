@@ -5,8 +5,9 @@ from __future__ import annotations
 from outlive.answers import advice, sentences
 from outlive.core.started import never_ran
 from outlive.core.units import seconds_or
-from outlive.part import Said
-from outlive.parts.reports import REPORT, read
+from outlive.part import Look, Said
+from outlive.part_of_job import OfJob
+from outlive.parts.reports import REPORT, checks, read
 from outlive.parts.reports.answers import Reported, Tests
 from outlive.parts.reports.find import Where
 from outlive.store.inspection.inspection import Inspection
@@ -15,7 +16,15 @@ from outlive.system.waiting import checkpoint
 _MASKED = "Which tests failed is not shown: the job has masked variables, whose values are not known here."
 
 
-def said(inspection: Inspection) -> Said | None:
+class OfReport(OfJob):
+    def check(self) -> None:
+        checks.require(self.definition)
+
+    def described(self, look: Look) -> Said | None:
+        return _said(look.inspection) if look.inspection.state.finished else None
+
+
+def _said(inspection: Inspection) -> Said | None:
     """Return what the report says; nothing of a command that never ran."""
     definition, state = inspection.definition, inspection.state
     if state.started_at is None or never_ran(state.state, state.reason):

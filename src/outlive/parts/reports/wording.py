@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from outlive.core.members import entries_of, number_of, object_of, text_of
 
 
-def lines(answer: Mapping[str, object]) -> list[str]:
+def lines(answer: Mapping[str, object], *, process: bool | None) -> list[str]:
     """Return a line of counts, a line for each failed test that the answer lists, and what could not be read; nothing for
     an answer without a report."""
     told = []

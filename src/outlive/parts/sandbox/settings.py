@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from outlive.config import PATH, PATHS, STRINGS, Config, Setting
 from outlive.core.records import GIT, LOCAL, NETWORKS, SANDBOXES
+from outlive.parts.sandbox.confinement import bubblewrap
 
 KEYS = {
     "mode": Setting("|".join(SANDBOXES)),
@@ -48,3 +49,8 @@ def sandbox_of(config: Config, host: str | None = None) -> Settings:
     if own is not None and own.network is not None:
         settings = settings._replace(network=own.network, network_ceiling=None)
     return settings
+
+
+def can_sandbox(config: Config) -> bool:
+    """Return whether a sandbox can be made here, as far as files tell."""
+    return bubblewrap.can_work(config.set_in("sandbox").get("bwrap"))

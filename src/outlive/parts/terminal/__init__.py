@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from outlive.core.ids import short_id
-from outlive.part import Hold, Inspection, JobDir, Output, Part, Screen
+from outlive.part import Part
 
 KEYBOARD = ".keyboard"  # in the directory of a job: who types into its terminal (keyboard.py)
 
@@ -20,28 +19,9 @@ class Terminal(Part):
     for_model = {"screen": "outlive.parts.terminal.wording:for_model"}
     for_person = {"screen": "outlive.parts.terminal.wording:for_person"}
     verbs = {"attach": "outlive.parts.terminal.verbs:ATTACH"}
-
-    after_waits = ("outlive.parts.terminal.drawing", "outlive.parts.terminal.keyboard")
-
-    def screen(self, inspection: Inspection, output: Output, end: int | None) -> Screen:
-        from outlive.parts.terminal import drawing
-
-        return drawing.of_job(inspection, output, end)
-
-    def keyboard(self, job: JobDir) -> Hold | None:
-        if not job.has(KEYBOARD):
-            return None
-        from outlive.parts.terminal import keyboard
-
-        return keyboard.holder(job)
-
-    def how_to_answer(self, inspection: Inspection, *, hidden: bool) -> str:
-        if hidden:
-            return (
-                "It asks for a password (what is typed is not shown). Have a person type it: "
-                f"`outlive attach {short_id(inspection.definition.job_id)}` in a terminal; submit types one that you were given."
-            )
-        return "Answer with submit (types text and Enter) or send-keys (C-c, Up, q); screen shows the terminal."
+    screen = "outlive.parts.terminal.drawing:of_job"
+    keyboard = {KEYBOARD: "outlive.parts.terminal.keyboard:holder"}
+    how_to_answer = "outlive.parts.terminal.answering:how_to_answer"
 
 
 PART = Terminal()

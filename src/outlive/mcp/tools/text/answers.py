@@ -104,7 +104,7 @@ def _run(answer: Members, process: bool) -> tuple[str, list[str]]:
 def _with_output(answer: Members, process: bool, lines: list[str], nothing: str) -> tuple[str, list[str]]:
     """Return the output behind the state, `lines`, the hint and what is left out."""
     output = sentences.output(answer)
-    about = parts.lines_for_model(answer, process=process)
+    about = parts.lines(answer, process=process)
     words = [sentences.state_line(answer, process), *about, *lines]
     words += sentences.hint(answer)
     words += [*sentences.gap(answer, process), *sentences.drawn(answer), *([] if output else [nothing])]
@@ -169,7 +169,7 @@ def _usage(answer: Members, process: bool) -> tuple[str, list[str]]:
         together = f"{counted(len(several), 'job')} together: {_figures(answer)}"
         return "", [together, *map(_used_by, several), *sentences.hint(answer)]
     lines.append(_figures(answer))
-    lines += [one.line for part in parts.every() for one in part.beside_usage(answer)]
+    lines += [one.line for one in parts.beside_usage(answer)]
     return "", [*lines, *sentences.hint(answer)]
 
 
@@ -183,7 +183,7 @@ def _used_by(job: Members) -> str:
 
 
 def _status(answer: Members, process: bool) -> tuple[str, list[str]]:
-    lines = [sentences.state_line(answer, process), *parts.lines_for_model(answer, process=process)]
+    lines = [sentences.state_line(answer, process), *parts.lines(answer, process=process)]
     if answer.get("command"):
         lines.append(f"command: {sentences.command_line(answer['command'])}")
     shown = ("name", "cwd", "owner", *(["started_at"] if sentences.has_run(answer) else []), "finished_at", "damage")

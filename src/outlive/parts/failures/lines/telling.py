@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from outlive import limits
+from outlive.config import Config
+from outlive.parts.failures import MATCHERS
 from outlive.parts.failures.lines.looked import compiled
 from outlive.parts.failures.lines.problem_matchers import Matcher, Matchers
 from outlive.render.plain_text import readable
@@ -11,6 +13,11 @@ from outlive.store.output.patterns import seen, valid
 
 _SEARCHED_BYTES = 65_536
 _FARTHER_BYTES = 256 * 1024  # before them, if they report no failure: `make -k` goes on behind an error
+
+
+def telling(output: Output, config: Config) -> str | None:
+    """Return the line that says why, by the matchers of the configuration too."""
+    return reported(output, config.get(*MATCHERS.split(".")) or ())
 
 
 def reported(output: Output, added: tuple[Matcher, ...]) -> str | None:

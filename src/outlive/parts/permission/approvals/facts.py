@@ -95,8 +95,8 @@ def _pairs(definition: Definition) -> Iterator[tuple[str, str]]:
     yield from _variables(definition, about)
     yield from _input(definition, about)
     yield from _sinks(definition.notification)
-    for part in parts.every():
-        yield from part.facts(definition)
+    for one in parts.of_job(definition).values():
+        yield from one.facts()
     limit = f"{definition.timeout_ms / 1000:g} s" if definition.timeout_ms else "none"
     yield "Time limit", limit
     yield "Asked for", quoted.quoted(definition.owner)
