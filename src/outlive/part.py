@@ -182,10 +182,6 @@ class Part:
         `args`: those of the call. Errors: invalid_argument."""
         return None
 
-    def needs_of(self, definition: Definition) -> Collection[str]:
-        """Return the ids of the jobs that a job needs: a call that ends it and them ends it first."""
-        return ()
-
     def why_not_started(self, answer: Mapping[str, object]) -> str | None:
         """Return for what the job of an answer waits, which has not started: "it waits for 2 jobs"; None if not for anything of
         this part."""

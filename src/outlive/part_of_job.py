@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from functools import partial
 
-from outlive.core.place import resolve_name
-from outlive.part import Definition, Fields, Inspection, JobDir, Look, Part, Said, State
+from outlive.part import Definition, Fields, Inspection, JobDir, Look, Said, State
 
 
 class OfJob:
@@ -27,6 +25,10 @@ class OfJob:
 
     def facts(self) -> Iterable[tuple[str, str]]:
         """Return label and text of what a person is shown of the job who is asked whether it may run."""
+        return ()
+
+    def needs(self) -> Iterable[str]:
+        """Return the ids of the jobs that the job needs: a call that ends it and them ends it first."""
         return ()
 
     def ports(self, state: State | None) -> Mapping[str, int | None]:
@@ -50,21 +52,3 @@ class OfJob:
         """Return what is to be said of a running job without a terminal that does nothing more until a person comes; None
         of others. A caller who waits for it asks after some seconds, and is answered then."""
         return None
-
-
-def made(part: Part, definition: Definition) -> OfJob:
-    """Return what a part does for a job. Errors: ImportError, of a library."""
-    return Declared(part, definition) if not part.of_job else resolve_name(part.of_job)(definition)
-
-
-class Declared(OfJob):
-    """What a declaration has as methods of its own, which take the definition: of the parts groups, after and queues."""
-
-    def __init__(self, part: Part, definition: Definition) -> None:
-        super().__init__(definition)
-        for name in ("check", "needs_scope", "facts", "ports"):
-            if hasattr(part, name):
-                setattr(self, name, partial(getattr(part, name), definition))
-        for name in ("given_to", "entry_of", "described", "wants_person"):
-            if hasattr(part, name):
-                setattr(self, name, getattr(part, name))

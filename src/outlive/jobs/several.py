@@ -74,7 +74,7 @@ def opened(
 
 
 def in_order(jobs: Sequence[JobDir]) -> list[list[JobDir]]:
-    """Return the jobs in the order in which they are ended: first those that no other of them needs (Part.needs_of), then
+    """Return the jobs in the order in which they are ended: first those that no other of them needs (OfJob.needs), then
     those that only these need, and so on."""
     left = {job.job_id: job for job in jobs}
     needs = {job_id: parts.needed_by(_definition(job)) & left.keys() - {job_id} for job_id, job in left.items()}

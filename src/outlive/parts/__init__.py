@@ -70,9 +70,6 @@ CONFINES = "sandbox"
 # (supervisor/input/terminal.py), which guesses without the part
 EMULATOR = "outlive.parts.terminal.drawing"
 
-_METHOD = "lines"  # of declarations that do not name a function for it yet
-_OF_JOB = "outlive.part_of_job:made"  # which no supervisor needs
-
 # What declarations name that an answer may need
 _IN_ANSWERS = (
     *("of_job", "lines_of", "for_person", "about_to", "never_started", "log_lines"),
@@ -102,11 +99,7 @@ def every() -> tuple[Part, ...]:
 def lines(answer: Mapping[str, object], *, process: bool | None = None) -> list[str]:
     """Return the lines in which the fields of parts in an answer are read. `process`: None: by a person; else by a model,
     to which the tool of this name is offered or not."""
-    found = [line for function in _of(answer, "lines_of") for line in function(answer, process=process)]
-    for part in every():
-        own = getattr(part, _METHOD, None)
-        found += own(answer) if own else []
-    return found
+    return [line for function in _of(answer, "lines_of") for line in function(answer, process=process)]
 
 
 def beside_usage(answer: Mapping[str, object]) -> list[Beside]:
@@ -172,9 +165,8 @@ def of_job(definition: Definition, declaring: str = "name") -> dict[str, OfJob]:
     """Return what parts do for a job, by the names of the parts: of those that kept something of it, and those that keep
     nothing. `declaring`: only of those whose declaration has this name."""
     keepers = _keepers(definition.kept)
-    each = (one for one in _declaring(declaring) if one.name in keepers or (one.of_job and one.name not in _KEEPING))
-    make = resolve_name(_OF_JOB)
-    return {part.name: make(part, definition) for part in each}
+    each = (one for one in _declaring(declaring) if one.of_job and (one.name in keepers or one.name not in _KEEPING))
+    return {part.name: resolve_name(part.of_job)(definition) for part in each}
 
 
 @cache
@@ -194,7 +186,7 @@ def selected(ctx: Context, args: Mapping[str, object]) -> Selected | None:
 
 def needed_by(definition: Definition) -> set[str]:
     """Return the ids of the jobs that a job needs, as parts know."""
-    return {job_id for part in every() for job_id in part.needs_of(definition)}
+    return {job_id for one in of_job(definition).values() for job_id in one.needs()}
 
 
 def missing(kept: Mapping[str, object]) -> list[str]:

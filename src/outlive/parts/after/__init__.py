@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Mapping
 
-from outlive.part import Context, Definition, Fields, Inspection, Look, Part, Said
+from outlive.part import Context, Fields, Part
 
 AFTER = "after"  # the argument, and the member of `meta.json` and of `state.json`
 CHAIN, CHAIN_FILE = "jobs", "file"  # the arguments for several jobs at once
@@ -16,9 +16,10 @@ class After(Part):
         "dedupe_key": "outlive.parts.after.arguments:OF_JOB",
         "background": "outlive.parts.after.arguments:OF_CHAIN",
     }
+    of_job = "outlive.parts.after.of_job:Waiting"
     fields = "outlive.parts.after.answers:Waits"
+    lines_of = {CHAIN: "outlive.parts.after.of_job:of_chain"}
     listed = "outlive.parts.after.answers:InList"
-    after_waits = ("outlive.parts.after.of_job",)
 
     def kept(self, ctx: Context, args: Mapping[str, object]) -> dict[str, object]:
         if not args.get(AFTER):
@@ -34,53 +35,12 @@ class After(Part):
 
         return chain.started(ctx, args)
 
-    def check(self, definition: Definition) -> None:
-        if definition.kept.get(AFTER) is not None:
-            from outlive.parts.after import checks
-
-            checks.require(definition)
-
-    def facts(self, definition: Definition) -> Iterable[tuple[str, str]]:
-        if definition.kept.get(AFTER) is None:
-            return ()
-        from outlive.parts.after import of_job
-
-        return of_job.facts(definition)
-
-    def needs_of(self, definition: Definition) -> Collection[str]:
-        if definition.kept.get(AFTER) is None:
-            return ()
-        from outlive.parts.after import of_job
-
-        return [edge.job for edge in of_job.edges(definition)]
-
-    def described(self, look: Look) -> Said | None:
-        if look.inspection.definition.kept.get(AFTER) is None:
-            return None
-        from outlive.parts.after import of_job
-
-        return of_job.said(look.inspection)
-
-    def entry_of(self, inspection: Inspection) -> Fields | None:
-        if inspection.definition.kept.get(AFTER) is None:
-            return None
-        from outlive.parts.after import of_job
-
-        return of_job.entry(inspection)
-
     def why_not_started(self, answer: Mapping[str, object]) -> str | None:
         if not answer.get("waiting_for"):
             return None
         from outlive.parts.after import of_job
 
         return of_job.why_not_started(answer)
-
-    def lines(self, answer: Mapping[str, object]) -> list[str]:
-        if not answer.get("jobs") or answer.get("type") != "run":
-            return []
-        from outlive.parts.after import of_job
-
-        return of_job.of_chain(answer)
 
 
 PART = After()

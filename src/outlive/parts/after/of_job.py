@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from outlive.answers import advice
 from outlive.core.ids import short_id
 from outlive.core.members import entries_of, text_of
 from outlive.core.quoted import one_line
 from outlive.core.units import counted, duration
-from outlive.part import Definition, Inspection, Said
-from outlive.parts.after import asked
+from outlive.part import Definition, Inspection, Look, Said
+from outlive.part_of_job import OfJob
+from outlive.parts.after import asked, checks
 from outlive.parts.after.answers import Awaited, InList, Waits
 from outlive.parts.after.asked import Edge
 
@@ -32,21 +33,26 @@ def _left(inspection: Inspection) -> list[Edge]:
     return [every[number] for number in asked.left(inspection.state, len(every))]
 
 
-def said(inspection: Inspection) -> Said | None:
-    left = _left(inspection)
-    if not left:
-        return None
-    why = f"It has not started: it waits for {_listed(left)}."
-    return Said(Waits(waiting_for=[_awaited(edge) for edge in left]), advice.told(advice.WAITS, why))
+class Waiting(OfJob):
+    def check(self) -> None:
+        checks.require(self.definition)
 
+    def facts(self) -> Iterable[tuple[str, str]]:
+        return (("After", _listed(edges(self.definition))),)
 
-def entry(inspection: Inspection) -> InList | None:
-    left = _left(inspection)
-    return InList(waiting_for=[sentence(edge) for edge in left]) if left else None
+    def needs(self) -> Iterable[str]:
+        return [edge.job for edge in edges(self.definition)]
 
+    def described(self, look: Look) -> Said | None:
+        left = _left(look.inspection)
+        if not left:
+            return None
+        why = f"It has not started: it waits for {_listed(left)}."
+        return Said(Waits(waiting_for=[_awaited(edge) for edge in left]), advice.told(advice.WAITS, why))
 
-def facts(definition: Definition) -> list[tuple[str, str]]:
-    return [("After", _listed(edges(definition)))]
+    def entry_of(self, inspection: Inspection) -> InList | None:
+        left = _left(inspection)
+        return InList(waiting_for=[sentence(edge) for edge in left]) if left else None
 
 
 def why_not_started(answer: Mapping[str, object]) -> str:
@@ -55,8 +61,10 @@ def why_not_started(answer: Mapping[str, object]) -> str:
     return f"it waits for {counted(len(others), 'job')}"
 
 
-def of_chain(answer: Mapping[str, object]) -> list[str]:
+def of_chain(answer: Mapping[str, object], *, process: bool | None) -> list[str]:
     """Return a line for each job of a chain that an answer is about."""
+    if answer.get("type") != "run":
+        return []
     jobs = entries_of(answer, "jobs")
     each = [f"  {text_of(one, 'job_id')} ({text_of(one, 'name')}): {text_of(one, 'state')}" for one in jobs]
     return [f"It is the first of {counted(len(jobs), 'job')}:", *each]

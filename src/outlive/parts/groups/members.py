@@ -12,7 +12,7 @@ from outlive.errors import OutliveError, argument, invalid
 from outlive.jobs import awaited, lookup
 from outlive.jobs.context import Context
 from outlive.part import Definition, Selected
-from outlive.parts.groups import GROUP, of_job
+from outlive.parts.groups import GROUP, group_of
 
 _ALL_OF_THEM = ("list", "remove")  # of the group; the other verbs are about its last run
 
@@ -72,7 +72,7 @@ def _every(ctx: Context, group: str) -> Iterator[Member]:
                 definition, state = job.read_meta(), job.read_state()
             except (OSError, OutliveError):  # removed meanwhile, or damaged
                 continue
-            if of_job(definition) != group:
+            if group_of(definition) != group:
                 continue
             is_begun = state is None or state.state != "created" or job.job_id in live
             ended = state.finished_at if state is not None and state.finished else None

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
-from outlive.part import Context, Definition, Fields, Inspection, Look, Part, Said, Selected
+from outlive.part import Context, Part, Selected
 
 QUEUE = "queue"  # the argument, the section of the configuration, and the member of `meta.json` and of `state.json`
 QUEUED = "queued"  # the member of answers
@@ -18,9 +18,10 @@ class Queues(Part):
         "dedupe_key": "outlive.parts.queues.arguments:OF_JOB",
         "owner": "outlive.parts.queues.arguments:OF_LIST",
     }
+    of_job = "outlive.parts.queues.of_job:InQueue"
     fields = "outlive.parts.queues.answers:InLine"
     listed = "outlive.parts.queues.answers:InList"
-    after_waits = ("outlive.parts.queues.of_job", "outlive.parts.queues.in_queue")
+    after_waits = ("outlive.parts.queues.in_queue",)
 
     def kept(self, ctx: Context, args: Mapping[str, object]) -> dict[str, object]:
         if not (args.get(QUEUE) or args.get("priority") or ctx.config.is_set("exec", QUEUE)):
@@ -30,35 +31,8 @@ class Queues(Part):
         asked = checks.parsed(ctx, args)
         return {} if asked is None else {QUEUE: asked.to_dict()}
 
-    def check(self, definition: Definition) -> None:
-        if definition.kept.get(QUEUE) is not None:
-            from outlive.parts.queues import checks
-
-            checks.require(definition)
-
-    def facts(self, definition: Definition) -> Iterable[tuple[str, str]]:
-        if definition.kept.get(QUEUE) is None:
-            return ()
-        from outlive.parts.queues import of_job
-
-        return of_job.facts(definition)
-
     def why_not_started(self, answer: Mapping[str, object]) -> str | None:
         return "it waits in a queue" if answer.get(QUEUED) else None
-
-    def described(self, look: Look) -> Said | None:
-        if look.inspection.definition.kept.get(QUEUE) is None:
-            return None
-        from outlive.parts.queues import of_job
-
-        return of_job.said(look.inspection)
-
-    def entry_of(self, inspection: Inspection) -> Fields | None:
-        if inspection.definition.kept.get(QUEUE) is None:
-            return None
-        from outlive.parts.queues import of_job
-
-        return of_job.entry(inspection)
 
     def selected(self, ctx: Context, args: Mapping[str, object]) -> Selected | None:
         name = args.get(QUEUE)

@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from outlive.answers import advice
-from outlive.core.records import Definition
 from outlive.core.units import counted, size
-from outlive.part import Inspection, Said
-from outlive.parts.queues import asked, room
+from outlive.part import Inspection, Look, Said
+from outlive.part_of_job import OfJob
+from outlive.parts.queues import asked, checks, room
 from outlive.parts.queues.answers import InLine, InList
 from outlive.parts.queues.asked import Asked
 from outlive.parts.queues.table import Table
@@ -24,13 +24,34 @@ class Wait(NamedTuple):
     lacking: str  # a word of room.py
 
 
-def facts(definition: Definition) -> Iterable[tuple[str, str]]:
-    try:
-        queue = asked.of_job(definition)
-    except ValueError:  # a start of it is refused
-        return
-    if queue is not None:
-        yield "Queue", queue.name if not queue.priority else f"{queue.name}, priority {queue.priority}"
+class InQueue(OfJob):
+    def check(self) -> None:
+        checks.require(self.definition)
+
+    def facts(self) -> Iterable[tuple[str, str]]:
+        try:
+            queue = asked.of_job(self.definition)
+        except ValueError:  # a start of it is refused
+            return
+        if queue is not None:
+            yield "Queue", queue.name if not queue.priority else f"{queue.name}, priority {queue.priority}"
+
+    def described(self, look: Look) -> Said | None:
+        wait = wait_of(look.inspection)
+        if wait is None:
+            return None
+        queued: dict[str, object] = {
+            "name": wait.queue.name,
+            "position": wait.position,
+            "slots": wait.queue.slots,
+            "running": wait.running,
+            "reason": wait.lacking,
+        }
+        return Said(InLine(queued=queued), advice.told(advice.WAITS, _sentence(wait)))
+
+    def entry_of(self, inspection: Inspection) -> InList | None:
+        wait = wait_of(inspection)
+        return None if wait is None else InList(queued={"name": wait.queue.name, "position": wait.position})
 
 
 def wait_of(inspection: Inspection) -> Wait | None:
@@ -50,25 +71,6 @@ def wait_of(inspection: Inspection) -> Wait | None:
         return Wait(queue, table.ahead(ticket) + 1, len(running), room.lacking(queue, running) or room.SLOTS)
     finally:
         table.close()
-
-
-def said(inspection: Inspection) -> Said | None:
-    wait = wait_of(inspection)
-    if wait is None:
-        return None
-    queued: dict[str, object] = {
-        "name": wait.queue.name,
-        "position": wait.position,
-        "slots": wait.queue.slots,
-        "running": wait.running,
-        "reason": wait.lacking,
-    }
-    return Said(InLine(queued=queued), advice.told(advice.WAITS, _sentence(wait)))
-
-
-def entry(inspection: Inspection) -> InList | None:
-    wait = wait_of(inspection)
-    return None if wait is None else InList(queued={"name": wait.queue.name, "position": wait.position})
 
 
 def _sentence(wait: Wait) -> str:

@@ -51,7 +51,9 @@ def key_of(
     bound += [
         stored.get(name) for name in ("host", "resources", "systemd_scope", "notification", "sandbox", "elevated")
     ]
-    bound += [fact for part in parts.every() for fact in part.facts(definition)]  # what the person was shown of them
+    bound += [
+        fact for one in parts.of_job(definition).values() for fact in one.facts()
+    ]  # what the person was shown of them
     text = json.dumps(bound, sort_keys=True)
     return hmac.new(secret, text.encode(), "sha256").hexdigest()
 
