@@ -11,8 +11,8 @@ import socket
 from typing import Any
 
 from outlive.core.records import WAITING, Ending, State
+from outlive.errors import OutliveError
 from outlive.store import fault_report
-from outlive.store.atomic_file import Damaged
 from outlive.store.inspection import adoptions
 from outlive.store.job_dir import JobDir
 from outlive.supervisor.added import Added, AllAdded, Waiting
@@ -41,7 +41,7 @@ def _noted(job: JobDir) -> dict[str, Any]:
     """Return what parts noted in a process that waited and was killed."""
     try:
         before = job.read_state()
-    except (OSError, Damaged):
+    except (OSError, OutliveError):  # damaged, or of a newer format
         return {}
     return {} if before is None or not before.waits else before.kept
 
@@ -53,7 +53,7 @@ class WaitForStart:
         self._job = job
         self._request = request
         self._loop = EventLoop()
-        self._left = [*added.each]  # the first is the one that is waited for
+        self._left = [*added.each]  # the first has the job wait now
         self._control: ControlServer | None = None
         self._look_later = self._loop.timer(self._look)
         self._state: State = State.replace(state, state="created", phase=WAITING)
@@ -72,7 +72,7 @@ class WaitForStart:
             raise
 
     def run(self, state: State, listener: socket.socket, waiter: socket.socket | None) -> State:
-        """Wait. Return `state`, of a job that may start, with what parts noted, or that of one that never runs, which is
+        """Wait. Return `state`, of a job that may start, with what parts noted, or the state of a job that never runs, which is
         written down. `waiter` hears that the job has a supervisor; it is closed. Errors: OSError; then nothing is to be started."""
         self._control = ControlServer(self._loop, listener.dup(), self._serve, self._on_fault)
         if waiter is not None:
@@ -113,7 +113,14 @@ class WaitForStart:
         return Waiting(self._loop, self._request, lambda: self._state, self._note, go, fail)
 
     def _note(self, member: str, value: object) -> None:
-        self._write(State.replace(self._state, kept={**self._state.kept, member: value}))
+        """Errors: OSError, before the wait has begun. From then on a full disk is no reason to give the job up: what is noted
+        stays in memory, and a process that takes over looks anew."""
+        self._state = State.replace(self._state, kept={**self._state.kept, member: value})
+        try:
+            self._write(self._state)
+        except OSError:
+            if self._control is None:
+                raise
 
     def _write(self, state: State) -> None:
         """Errors: OSError."""
@@ -132,13 +139,12 @@ class WaitForStart:
 
     def _never(self, message: str, reason: str) -> None:
         """End the wait of a job that never runs."""
-        never = State.replace(
-            self._state, started_at=self._request.definition.created_at
-        )  # as of every job that never ran
+        # As of every job that never ran
+        never = State.replace(self._state, started_at=self._request.definition.created_at)
         self._state = outcome.never_ran(never, message, None, reason)
         try:
             self._state = self._job.write_state(self._state)
-        except OSError:  # its directory is gone, or full, and the space that was kept for this too
+        except OSError:  # its directory is gone, or the disk full, and the space that was kept for this too
             pass
         self._loop.stop()
 
@@ -154,10 +160,10 @@ class WaitForStart:
 
     def _serve(self, connection: Connection, request: ControlRequest, files_sent: list[int]) -> None:
         if isinstance(request, Kill) and signals.ends(request.signal):
-            connection.answer(ok=True)
             self.is_doomed = request.removing
             self._state = State.replace(self._state, ending=Ending(cause=request.cause, by=request.by))
             self._never(_KILLED, "kill")
+            connection.answer(ok=True)  # not before: a process that takes over would wait on, and start the job
         elif isinstance(request, GetState):
             connection.answer(ok=True, state=self._state.to_dict(), why=None)
         elif isinstance(request, Reload):  # the definition is read again when the wait is over
