@@ -146,3 +146,25 @@ def test_it_waits_on_whichever_process_is_killed(
     ended = cli.ok("wait", job)
     assert ended["reason"] == ("exit" if code == 0 else "dependency")
     assert runs() == ("run\n" if code == 0 else "")
+
+
+def test_what_keeps_a_process_from_looking_stands_among_the_faults_of_the_job(
+    cli: Cli, work: Path, place: Path
+) -> None:
+    config = place / "config.toml"
+    config.write_text("", encoding="utf-8")
+    env: dict[str, str | None] = {"OUTLIVE_CONFIG": str(config)}
+    first = cli.ok("run", "--snapshot-after", "0", GATE.format(gate="gate", code=0))["job_id"]
+    job = cli.ok("run", "--snapshot-after", "0", "--after", first, "exit 5", env=env)["job_id"]
+    looks = looker(job)
+    config.write_text("[nonsense", encoding="utf-8")
+    os.kill(looks, signal.SIGKILL)
+    until(lambda: any("config.toml, line 1" in str(one) for one in faults(cli, job)), what="a fault")
+    config.write_text("", encoding="utf-8")
+    (work / "gate").touch()
+    assert cli.ok("wait", job)["exit_code"] == 5
+
+
+def faults(cli: Cli, job: str) -> list[object]:
+    found: list[object] = cli.ok("status", job).get("faults", [])
+    return found

@@ -55,11 +55,10 @@ def main() -> None:
         return
     try:
         _look(_context(asked), {number: asked.edges[number] for number in asked.left})
-    except OutliveError as error:
-        if error.code != "job_not_found":
-            raise
-        _tell(Told(failed=f"what it waited for was deleted: {error.message}"))
     except Exception as error:
+        if isinstance(error, OutliveError) and error.code == "job_not_found":
+            _tell(Told(failed=f"what it waited for was deleted: {error.message}"))
+            return
         fault_report.write_for(asked.root, asked.job_id, "waiter", error)
         raise
 
