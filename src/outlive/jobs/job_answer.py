@@ -21,7 +21,6 @@ from outlive.core.units import seconds_or
 from outlive.jobs.context import Context
 from outlive.jobs.diagnosis import other_machine, use
 from outlive.jobs.diagnosis.use import Figures
-from outlive.jobs.interaction import prompt
 from outlive.jobs.pipelines import stages
 from outlive.jobs.processes import descendants, stopped_supervisor
 from outlive.jobs.starting import gate
@@ -96,6 +95,8 @@ def waiting(inspection: Inspection, output: Output) -> Prompt:
         return Prompt(waiting_for_input=False, keyboard=held)
     # A program that reads key by key shows what is typed itself (an editor, a shell)
     echo = None if record.echo is None else record.echo or not record.canonical
+    from outlive.jobs.interaction import prompt  # late: 1.6 ms of a `status`, and few jobs ask
+
     return Prompt(waiting_for_input=True, keyboard=held, prompt=prompt.text(inspection, output) or None, echo=echo)
 
 
