@@ -95,7 +95,7 @@ def test_a_failure_ends_what_comes_after_it(face: Face, chain: Run, work: Path) 
     [
         ([{**BUILD, "after": ["test"]}, TEST], "these jobs wait for each other"),
         ([{**BUILD, "after": ["build"]}], "these jobs wait for each other"),
-        ([BUILD, {**TEST, "after": ["nobody"]}], "job test: "),
+        ([BUILD, {**TEST, "after": ["missing"]}], "job test: "),
         ([BUILD, BUILD], "two jobs of the chain have the name build"),
         ([BUILD, {"name": "x"}], "job x: it has no command"),
         ([BUILD, {"name": " ", "command": "true"}], "name of job 2"),
@@ -109,7 +109,7 @@ def test_a_failure_ends_what_comes_after_it(face: Face, chain: Run, work: Path) 
 def test_a_chain_is_refused_as_a_whole(
     jobs: list[dict[str, Any]], said: str, face: Face, chain: Run, work: Path
 ) -> None:
-    error = chain(jobs, code="job_not_found" if "nobody" in str(jobs) else "invalid_argument")
+    error = chain(jobs, code="job_not_found" if "missing" in str(jobs) else "invalid_argument")
     assert said in error["message"], error
     assert face.ok("list")["jobs"] == []
     assert not (work / "order").exists()

@@ -1,4 +1,4 @@
-"""Jobs in a queue: so many run at a time, the others wait in line, and whoever asks is shown how."""
+"""Jobs in a queue: so many run at a time, the others wait in line, and a caller who asks is shown how."""
 
 from __future__ import annotations
 

@@ -73,7 +73,7 @@ def kill(
 
 def _not_started(ctx: Context, job: JobDir, inspection: Inspection, number: int) -> Inspection:
     """Withdraw a job that a gate holds back, or cancel it on its host. Return what is true of it then. Errors: invalid_state
-    for one that only waits for `start`."""
+    for a job that only waits for `start`."""
     held = gate.of(inspection.definition)
     if held is not None:
         acts.about_to(ctx, "kill", job.job_id, signal=signals.name_of(number))

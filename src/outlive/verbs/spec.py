@@ -64,7 +64,7 @@ class Arg(Record, kw_only=False):
     typed: bool = False  # the text goes to the input of a job, where a NUL character is one like any other
     short: str = ""  # another name of the flag on the command line, such as -f
     missing: str | None = None  # the hint of the error if it is required and left out
-    stands_for: str = ""  # the name of one that is required, unless this is given
+    stands_for: str = ""  # the name of a required argument, which may be missing where this is given
 
     def __post_init__(self) -> None:
         derived = {"cli": "--" + self.name.replace("_", "-"), "mcp": self.name, "mcp_default": self.default}

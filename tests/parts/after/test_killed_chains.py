@@ -73,15 +73,17 @@ def test_each_job_of_a_chain_runs_once_and_in_order_or_says_why_not(seed: int, c
         if number == KILLS // 2:
             Path("gate").touch()
         kill_some(chosen, jobs[1:] if number < KILLS // 2 else jobs)
-        cli.ok("list", "--all")  # a reader, who may be the one that finds out
+        cli.ok("list", "--all")  # a reader, who may be the first to find out
         cli.ok("status", chosen.choice(jobs))
     ended = [outcome(cli, job) for job in jobs[1:]]
     ran = Path("ran").read_text(encoding="utf-8").split() if Path("ran").exists() else []
-    assert ran == sorted(set(ran)), "no job ran twice, nor before the one that it waits for"
+    assert ran == sorted(set(ran)), "no job ran twice, nor before the job that it waits for"
     for number, one in enumerate(ended):
         if one["exit_code"] == 0:
             assert str(number) in ran
-            assert number == 0 or ended[number - 1]["exit_code"] == 0, "it ran after one that did not end well"
+            assert number == 0 or ended[number - 1]["exit_code"] == 0, (
+                "it ran though the job before it did not end well"
+            )
         else:
             assert one["reason"] in WHY_NOT | {"signal"}, one
             assert one.get("message") or one["reason"] == "signal", one

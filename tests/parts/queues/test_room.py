@@ -41,7 +41,7 @@ def test_a_job_starts_where_there_is_enough_of_everything() -> None:
     assert found((hours, hours), 5.9, 0, load=1.5) is None, "the average has them"
     assert found((-60,), 5.5, 0, load=1.5) == LOAD, "the clock went back"
     assert found((), 0.6, 0, cores=1, load=0.5) == LOAD
-    assert found((hours,) * 3, 99, 0, load=1.5, memory_free=GIB) == SLOTS, "the first reason that helps nobody else"
+    assert found((hours,) * 3, 99, 0, load=1.5, memory_free=GIB) == SLOTS, "the first reason alone is said"
 
 
 def test_this_machine_has_memory_and_cores() -> None:

@@ -1,5 +1,5 @@
-"""Give a job a new supervisor, whose supervisor and guardian have both died: one that goes on with its command, or one that
-waits anew for its start."""
+"""Give a job a new supervisor, whose supervisor and guardian have both died. It goes on with the command, or waits
+anew for the start."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _FORGOTTEN = "only they knew its masked variables or its input"
 def adopt(caller: Principal, job: JobDir, inspection: Inspection, *, asked: bool = False) -> None:
     """Start a supervisor that goes on with the job, or only tells its sinks of an end that no
     process saw. The job is given up instead if too many supervisors in a row died of that, unless
-    the caller `asked` for one. One that waits for its start is left alone by a caller that may not start it."""
+    the caller `asked` for one. A caller that may not start jobs leaves a job alone that waits for its start."""
     if inspection.state.waits and not _may_start(caller, inspection.definition):
         return
     try:

@@ -15,7 +15,7 @@ from outlive.supervisor.event_loop import Timer
 from outlive.system import fault_points, fds
 from outlive.system.fresh_interpreter import argv_of
 
-_AGAIN_S, _LONGEST_S = 0.5, 60.0  # before another process is started, after one that ended without an answer
+_AGAIN_S, _LONGEST_S = 0.5, 60.0  # before the next process is started, when the last one ended without an answer
 _MOST = 10  # of those in a row; then it is not known whether the job may start
 
 

@@ -81,7 +81,7 @@ def _every(ctx: Context, group: str) -> Iterator[Member]:
 
 def _last_run(members: list[Member]) -> list[Member]:
     """Return of the jobs of a group, newest first, those that were started and whose lives overlap: from the newest on
-    back, each that had not ended when the next one was made. One that was restarted has another job in its place."""
+    back, each that had not ended when the next one was made. A job that was restarted has another one in its place."""
     again = {one.definition.restarted_from for one in members}
     run: list[Member] = []
     for one in members:

@@ -28,7 +28,7 @@ class Place(Record, omitted=("ticket", "since", "slot", "owner", "within")):
     since: str | None = None  # when it joined the line
     slot: int | None = None
     owner: str | None = (
-        None  # the id of the job that was given the slot: this one, or one that this one was started inside of
+        None  # the id of the job that was given the slot: this job, or the job that it was started inside of
     )
     within: str | None = None  # the slots of the jobs that it was started inside of (slots.py)
 

@@ -30,7 +30,7 @@ _EMPTY = b"".ljust(_LINE_BYTES, b"\n")
 
 
 class Line(NamedTuple):
-    """What the file says of a slot. ("", 0) for one that is free."""
+    """What the file says of a slot. ("", 0) for a free slot."""
 
     job_id: str = ""
     since: int = 0  # Unix seconds

@@ -1,1 +1,1 @@
-"""How a supervisor comes to its command: it starts it, now or when it may, or goes on with that of one that was killed."""
+"""How a supervisor comes to its command: it starts it, now or when it may, or goes on with the command of a killed supervisor."""
