@@ -14,11 +14,33 @@ import fcntl
 import os
 import struct
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 # linux/fcntl.h; a Python that was built with an old C library has no names for them
 _GETLK, _SETLK, _SETLKW = 36, 37, 38
 _FLOCK = "hhqqi4x"  # struct flock (64-bit): type, whence, start, length, pid
+
+
+class LockFile:
+    """An open file that all job roots of a user share, on whose bytes jobs hold locks. Close it after use, which leaves the
+    locks to other copies of `fd`."""
+
+    def __init__(self, fd: int) -> None:
+        self.fd = fd
+
+    @classmethod
+    def opened(cls, path: str) -> Self:
+        """Errors: OSError."""
+        os.makedirs(os.path.dirname(path), 0o700, exist_ok=True)
+        return cls(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600))
+
+    @classmethod
+    def read(cls, path: str) -> Self:
+        """Open the file to look at it. Errors: OSError."""
+        return cls(os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW))
+
+    def close(self) -> None:
+        os.close(self.fd)
 
 
 def _flock(kind: int, byte: int, count: int = 1) -> bytes:

@@ -41,23 +41,12 @@ class Line(NamedTuple):
         return f"{self.job_id} {self.key}\n".encode().ljust(_LINE_BYTES, b"\n")
 
 
-class Leases:
-    """The open file, with what this job leases of it. Close it after use, which leaves the leases to other copies of `fd`."""
+class Leases(locks.LockFile):
+    """The open file, with what this job leases of it."""
 
     def __init__(self, fd: int) -> None:
-        self.fd = fd
+        super().__init__(fd)
         self.ports: list[int] = []
-
-    @classmethod
-    def opened(cls, path: str) -> Leases:
-        """Errors: OSError."""
-        os.makedirs(os.path.dirname(path), 0o700, exist_ok=True)
-        return cls(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600))
-
-    @classmethod
-    def read(cls, path: str) -> Leases:
-        """Open the file to look at it. Errors: OSError."""
-        return cls(os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW))
 
     def line(self, port: int) -> Line:
         return Line.of(os.pread(self.fd, _LINE_BYTES, port * _LINE_BYTES))
@@ -118,9 +107,6 @@ class Leases:
         for port in self.ports:
             locks.free(self.fd, port)
         self.ports = []
-
-    def close(self) -> None:
-        os.close(self.fd)
 
 
 def is_free(port: int) -> bool:

@@ -53,25 +53,8 @@ class Slot(NamedTuple):
     owner: str  # id of the job
 
 
-class Table:
-    """The open file of a queue. Closing it frees what it holds, if no copy of `fd` is left."""
-
-    def __init__(self, fd: int) -> None:
-        self.fd = fd
-
-    @classmethod
-    def opened(cls, path: str) -> Table:
-        """Errors: OSError."""
-        os.makedirs(os.path.dirname(path), 0o700, exist_ok=True)
-        return cls(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600))
-
-    @classmethod
-    def read(cls, path: str) -> Table:
-        """Open the file to look at it. Errors: OSError."""
-        return cls(os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW))
-
-    def close(self) -> None:
-        os.close(self.fd)
+class Table(locks.LockFile):
+    """The open file of a queue."""
 
     # --- the line ---
 
