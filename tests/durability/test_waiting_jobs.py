@@ -15,9 +15,6 @@ from support.installed import Installed
 from support.jobs import rewrite
 from support.wait import until
 
-LIST = """
-NAMES, IN_SUPERVISOR, KEEPERS = (*NAMES, "made_up"), (*IN_SUPERVISOR, "made_up"), {**KEEPERS, "made_up": "made_up"}
-"""
 DECLARATION = """
 import os
 
@@ -74,12 +71,7 @@ ADDED = MadeUp
 def env(place: Path) -> dict[str, str | None]:
     """The environment of a command line of outlive that has the part."""
     installed = Installed(place)
-    folder = installed.package / "parts" / "made_up"
-    folder.mkdir()
-    (folder / "__init__.py").write_text(DECLARATION, encoding="utf-8")
-    (folder / "in_supervisor.py").write_text(IN_SUPERVISOR, encoding="utf-8")
-    with (installed.package / "parts" / "__init__.py").open("a", encoding="utf-8") as file:
-        file.write(LIST)
+    installed.add_part(DECLARATION, IN_SUPERVISOR)
     return {**installed.env, "MADE_UP": "1"}
 
 

@@ -12,6 +12,10 @@ import outlive
 
 _LIBRARIES = ("re2", "pyte", "wcwidth")  # what a supervisor may import besides
 
+_MADE_UP = """
+NAMES, IN_SUPERVISOR, KEEPERS = (*NAMES, "made_up"), (*IN_SUPERVISOR, "made_up"), {**KEEPERS, "made_up": "made_up"}
+"""
+
 
 class Installed:
     """A copy below `place`: `command` runs its server, `env` makes the command line of a call its own. `libraries`: with
@@ -28,6 +32,15 @@ class Installed:
         compileall.compile_dir(self._site, quiet=2)
         self.env = {"PYTHONPATH": str(self._site)}
         self.command = [sys.executable, "-m", "outlive"]
+
+    def add_part(self, declaration: str, in_supervisor: str) -> None:
+        """Add a part with the name made_up, which does something in the supervisor of a job with such a member."""
+        folder = self.package / "parts" / "made_up"
+        folder.mkdir()
+        (folder / "__init__.py").write_text(declaration, encoding="utf-8")
+        (folder / "in_supervisor.py").write_text(in_supervisor, encoding="utf-8")
+        with (self.package / "parts" / "__init__.py").open("a", encoding="utf-8") as file:
+            file.write(_MADE_UP)
 
     def _copy(self, name: str) -> None:
         spec = PathFinder.find_spec(name)
