@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 from collections.abc import Callable
@@ -10,6 +11,12 @@ from typing import Any
 
 import pytest
 
+from outlive.core.ids import new_id
+from outlive.core.records import Definition, State
+from outlive.parts.after.in_supervisor import AfterOthers
+from outlive.supervisor.added import Waiting
+from outlive.supervisor.event_loop import EventLoop
+from outlive.supervisor.request import Request
 from support import pair, processes
 from support.cli import Cli
 from support.jobs import rewrite
@@ -168,3 +175,22 @@ def test_what_keeps_a_process_from_looking_stands_among_the_faults_of_the_job(
 def faults(cli: Cli, job: str) -> list[object]:
     found: list[object] = cli.ok("status", job).get("faults", [])
     return found
+
+
+def test_a_process_that_cannot_be_started_leaves_no_file_open(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(*_words: object, **_how: object) -> int:
+        raise OSError(errno.EAGAIN, os.strerror(errno.EAGAIN))
+
+    failed: list[str] = []
+    monkeypatch.setattr(os, "posix_spawn", refused)
+    waits = AfterOthers(Definition(kept={"after": [{"job": new_id(), "exit": 0}]}))
+    loop = EventLoop()
+    waiting = Waiting(loop, Request(), State, lambda *_: None, loop.stop, lambda _, why: failed.append(why))
+    open_files = len(os.listdir("/proc/self/fd"))
+    assert waits.wait(waiting)
+    for _ in range(10):
+        waits._start()
+    waits.end_wait()
+    assert len(os.listdir("/proc/self/fd")) == open_files
+    assert failed == ["10 processes in a row that look at what it waits for ended without an answer"]
+    loop.close()

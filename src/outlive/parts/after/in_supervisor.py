@@ -59,6 +59,7 @@ class AfterOthers(Added):
         try:
             self._pid = self._spawned(self._waiting)
         except OSError:  # for want of processes, files or memory
+            self._end_process()
             self._later()
             return
         self._waiting.loop.read(self._lines, self._hear)
