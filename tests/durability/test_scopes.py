@@ -14,8 +14,7 @@ import pytest
 from outlive.core.ids import new_id
 from outlive.core.records import Definition
 from outlive.jobs.starting import scope
-from outlive.jobs.starting.answer import Asked
-from outlive.jobs.starting.plan import Plan
+from outlive.jobs.starting.plan import Asked, Plan
 from outlive.jobs.starting.start_and_wait import StartCall
 from outlive.parts.hosts.far.starting import context
 from outlive.store.root import Store

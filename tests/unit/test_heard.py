@@ -14,7 +14,7 @@ from outlive.core.records import Definition, State
 from outlive.jobs import adoption, control_client
 from outlive.jobs.starting import answer as start_answer
 from outlive.jobs.starting import making
-from outlive.jobs.starting.answer import Asked
+from outlive.jobs.starting.plan import Asked
 from outlive.jobs.starting.start_and_wait import StartCall
 from outlive.mcp.caller import Caller
 from outlive.mcp.tools.call import Calls

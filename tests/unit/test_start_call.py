@@ -17,8 +17,7 @@ from outlive.jobs import adoption, definition, lookup
 from outlive.jobs.context import Context
 from outlive.jobs.definition import open_stdin
 from outlive.jobs.starting import answer, dedupe, making
-from outlive.jobs.starting.answer import Asked
-from outlive.jobs.starting.plan import Plan
+from outlive.jobs.starting.plan import Asked, Plan
 from outlive.jobs.starting.start_and_wait import StartCall
 from outlive.launch import engines
 from outlive.parts.permission.approvals import written

@@ -9,6 +9,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Any, ClassVar, NamedTuple, dataclass_transform
 
+from outlive.core.place import resolve_name
 from outlive.core.record import ABSENT as ABSENT
 from outlive.core.record import Record
 
@@ -34,7 +35,8 @@ class Field(NamedTuple):
 
     `how`: `brief`, `place` and `human` as above; `keep`, of a part: the fields that the brief form of this answer shows too;
     `without`: the members of an object that only a full answer shows; `entry`: the record of the entries of a list; `verbatim`:
-    no secret is masked in it over MCP, because callers use it again. All else is for its JSON Schema. `inline`: the record whose fields stand in the place of this one.
+    no secret is masked in it over MCP, because callers use it again. All else is for its JSON Schema. `inline`: the record
+    whose fields stand in the place of this one, or "module:NAME", which is loaded when an answer is made.
     """
 
     help: str
@@ -42,7 +44,13 @@ class Field(NamedTuple):
     optional: bool = False
     hides_null: bool = False
     default: Any = ABSENT
-    inline: type[Part] | None = None
+    inline: type[Part] | str | None = None
+
+    @property
+    def inlined(self) -> type[Part] | None:
+        """The record whose fields stand in the place of this one; None: it is a field."""
+        record: type[Part] | None = resolve_name(self.inline) if isinstance(self.inline, str) else self.inline
+        return record
 
     @property
     def brief(self) -> str:
@@ -86,8 +94,8 @@ def maybe(help: str, **how: Any) -> Any:
     return Field(help, how, optional=True)
 
 
-def part(record: type[Part], **how: Any) -> Any:
-    """Declare a record whose fields stand in this place; if it is None, none of them does."""
+def part(record: type[Part] | str, **how: Any) -> Any:
+    """Declare a record, or "module:NAME", whose fields stand in this place; if it is None, none of them does."""
     return Field("", how, hides_null=True, inline=record)
 
 
@@ -116,12 +124,19 @@ class Part(Record, frozen=False):
         """Return the fields by their names in the JSON, those of its parts too, in their order."""
         flat: dict[str, Field] = {}
         for name, declared in cls.DECLARED.items():
-            if declared.inline is None:
+            record = declared.inlined
+            if record is None:
                 flat[name] = declared
                 continue
             keep = declared.how.get("keep", ())
-            flat |= {inner: one.kept() if inner in keep else one for inner, one in declared.inline.flat().items()}
+            flat |= {inner: one.kept() if inner in keep else one for inner, one in record.flat().items()}
         return flat
+
+    @classmethod
+    def in_sentences(cls) -> frozenset[str]:
+        """Return `IN_SENTENCES`, those of its parts too."""
+        records = filter(None, (one.inlined for one in cls.DECLARED.values()))
+        return cls.IN_SENTENCES.union(*(record.in_sentences() for record in records))
 
 
 class Answer(Part):

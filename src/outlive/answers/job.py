@@ -9,7 +9,6 @@ from typing import Any
 from outlive.answers import EVEN_FALSE, FIRST, FULL_ONLY, HIDDEN, TIME, Answer, Part, field, maybe, optional, part
 from outlive.answers.advice import Advised
 from outlive.answers.named import Approval, Engine, Fault, Keyboard, Notification, Queue, Usage
-from outlive.answers.of_parts import Given, OfParts
 from outlive.answers.spans import Gap
 from outlive.core.members import object_of
 from outlive.core.records import GIT, NETWORKS, REASONS, SANDBOXES, STATES
@@ -179,20 +178,20 @@ class Described(Part):
     )
     restarted_from: str | None = optional("The job this one repeats.")
     approval: Approval | None = APPROVAL
-    given: Part | None = part(Given)
+    given: Part | None = part("outlive.answers.of_parts:Given")
     sandbox: dict[str, object] | None = optional("The boundary it runs in; absent for a job without one.", **SANDBOX)
 
 
 class Status(Answer):  # of status
     # descendants, errno and keyboard are in a hint
-    IN_SENTENCES = OfParts.IN_SENTENCES | frozenset(
+    IN_SENTENCES = frozenset(
         "job_id state exit_code signal reason message ended_by errno pid name command tags owner waiting_for_input prompt "
         "echo keyboard approval idle_ms stdout_bytes stderr_bytes descendants notification".split()
     )
 
     job: Job = part(Job)
     described: Described = part(Described, keep=("name", "cwd", "tags"))
-    of_parts: Part | None = part(OfParts)
+    of_parts: Part | None = part("outlive.answers.of_parts:OfParts")
     stdout_log_path: str = STDOUT_LOG
     stderr_log_path: str = STDERR_LOG
     exit_code: int | None = field(EXIT_CODE, place=FIRST, human=3, minimum=None)

@@ -12,7 +12,6 @@ def _made(name: str, doc: str, records: dict[str, type[Part]]) -> type[Part]:
     content = {
         "__doc__": doc,
         "__annotations__": {of_part: record | None for of_part, record in records.items()},
-        "IN_SENTENCES": frozenset().union(*(record.IN_SENTENCES for record in records.values())),
         **{of_part: part(record) for of_part, record in records.items()},
     }
     return type(name, (Part,), content)

@@ -7,7 +7,6 @@ from outlive.answers import job as known
 from outlive.answers.advice import Advised
 from outlive.answers.job import Described, Job, PortHolder
 from outlive.answers.named import Fired
-from outlive.answers.of_parts import OfParts
 from outlive.answers.output import Shown, Tails
 from outlive.core.records import STATES
 
@@ -27,7 +26,7 @@ class Started(Answer):  # of run, start and restart
     job: Job = part(Job)
     shown: Shown = part(Shown)
     described: Described = part(Described)
-    of_parts: Part | None = part(OfParts)
+    of_parts: Part | None = part("outlive.answers.of_parts:OfParts")
     started_at: str = optional("When the command started (or was about to).", brief=FULL_ONLY, human=15, format=TIME)
     snapshot: Tails = field("The ends of both streams.", place=LAST, brief=FULL_ONLY, human=HIDDEN)
     stdout_log_path: str = known.STDOUT_LOG

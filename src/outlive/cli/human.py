@@ -98,7 +98,7 @@ def _jobs(answer: dict[str, object], style: Style, *, verbose: bool) -> str:
         more["COMMAND"] = [quoted.command(texts_of(job, "command")) for job in jobs]
     if all(map(summary.ended_badly, jobs)):
         more["LAST LINE"] = [text_of(job, "last_line") or text_of(job, "message") for job in jobs]
-    besides = [brief.besides(brief.of_entry(job, Listed), Listed.flat(), Listed.IN_SENTENCES) for job in jobs]
+    besides = [brief.besides(brief.of_entry(job, Listed), Listed.flat(), Listed.in_sentences()) for job in jobs]
     more |= {
         name.upper(): [one.get(name, "") for one in besides]
         for name in dict.fromkeys(name for one in besides for name in one)

@@ -23,6 +23,7 @@ from outlive.core.records import Definition
 from outlive.errors import OutliveError, invalid
 from outlive.jobs import context
 from outlive.jobs.context import Context
+from outlive.jobs.told import ownership
 from outlive.system import fds, waiting
 from outlive.verbs import envelope
 from outlive.verbs.spec import FULL, GlobalOptions, Verb
@@ -169,9 +170,8 @@ def _inbox(verb: Verb, call: Call, store: Any) -> Inbox | None:
     """Return the inbox of the agent's session that this call comes from, for a verb that tells of its jobs."""
     if not store or not call.env.get("CLAUDE_CODE_SESSION_ID") or not (verb.waits or verb.reports_end):
         return None
-    from outlive.store.inbox import Inbox  # late: 0.9 ms of each call, for the shell of an agent
-
-    return Inbox.of_shell(store, call.env, call.cwd)
+    inbox: Inbox | None = ownership.inboxes().Inbox.of_shell(store, call.env, call.cwd)
+    return inbox
 
 
 def _progress(verb: Verb, call: Call, ctx: Context) -> ProgressLine | None:

@@ -65,7 +65,7 @@ def of(answer: dict[str, object], style: Style) -> str:
     lines += map(line, parts.lines(answer))
     if answer.get("type") == "status":
         fields = verbs.fields_of("status")
-        rest = brief.besides(brief.of(answer, fields), fields, Status.IN_SENTENCES | _TOLD)
+        rest = brief.besides(brief.of(answer, fields), fields, Status.in_sentences() | _TOLD)
         lines += [f"{name.replace('_', ' ')}: {line(value)}" for name, value in rest.items()]
     # What a person approves, or just did
     lines += [f"  {fact['label']}: {fact['value']}" for fact in entries_of(object_of(answer, "approval"), "facts")]

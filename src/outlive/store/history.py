@@ -24,6 +24,7 @@ from outlive.core.members import parse_json
 from outlive.core.records import State
 from outlive.core.units import timestamp
 from outlive.store.job_dir import EVENTS, JobDir
+from outlive.store.root import Store
 from outlive.system import fds
 from outlive.system.fds import Closing
 
@@ -256,9 +257,18 @@ def outcome_of(state: State) -> dict[str, Any]:
 def size(job: JobDir) -> int:
     """Return the length of the history in bytes: two equal answers mean that nothing happened in
     between."""
+    return _size(job.fd, EVENTS)
+
+
+def size_in(store: Store, job_id: str) -> int:
+    """Return the length of the history of a job that is not open; 0 if there is none."""
+    return _size(store.fd, f"{job_id}/{EVENTS}")
+
+
+def _size(directory: int, name: str) -> int:
     try:
-        return os.stat(EVENTS, dir_fd=job.fd, follow_symlinks=False).st_size
-    except FileNotFoundError:
+        return os.stat(name, dir_fd=directory, follow_symlinks=False).st_size
+    except (FileNotFoundError, NotADirectoryError):
         return 0
 
 

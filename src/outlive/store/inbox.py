@@ -118,6 +118,7 @@ class Inbox:
         self._holding = _thread.allocate_lock()  # see fds.py
         self.killed: set[str] = set()  # jobs that this connection has sent a signal
         self.inspected: dict[str, float] = {}  # when it was last seen whether a silent job lives
+        self.quiet: dict[str, int] = {}  # the length of the history of an answered job, where all of it was told
         self.pending: set[str] = set()  # the jobs of this session whose end it was not told, when that was last seen
         self.lost: set[str] = set()  # those of them whose root was deleted
         # Of jobs that answers show which are about to be sent: what the session knows then (jobs/told/known_to_session.py)
@@ -330,6 +331,7 @@ class Inbox:
     def forget(self, job_id: str) -> None:
         self.killed.discard(job_id)
         self.inspected.pop(job_id, None)
+        self.quiet.pop(job_id, None)
         self.pending.discard(job_id)
         self.lost.discard(job_id)
         self._end_call(job_id)

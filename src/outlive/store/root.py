@@ -122,6 +122,14 @@ class Store:
         except OSError:
             return []
 
+    def is_marked_live(self, job_id: str) -> bool:
+        """Return whether a job may still run; it need not be open."""
+        try:
+            os.stat(f"{LIVE}/{job_id}", dir_fd=self.fd, follow_symlinks=False)
+        except OSError:
+            return False
+        return True
+
     def mark_live(self, job_id: str) -> None:
         for _ in range(2):
             try:

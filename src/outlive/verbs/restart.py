@@ -14,8 +14,7 @@ from outlive.jobs import adoption, ending, lookup
 from outlive.jobs import definition as definition_module
 from outlive.jobs.context import Context
 from outlive.jobs.starting import boundary, gate, making
-from outlive.jobs.starting.answer import Asked
-from outlive.jobs.starting.plan import Plan
+from outlive.jobs.starting.plan import Asked, Plan
 from outlive.jobs.starting.start_and_wait import StartCall
 from outlive.jobs.told import ownership
 from outlive.store.job_dir import JobDir

@@ -13,6 +13,7 @@ from outlive.core.ids import short_id
 from outlive.core.records import CONTROL
 from outlive.jobs import awaited, job_answer, lookup, several
 from outlive.jobs.conditions import job_wait, parse
+from outlive.jobs.conditions.condition import EXTERNAL, Condition
 from outlive.jobs.context import Context
 from outlive.jobs.interaction import reading, shown_output
 from outlive.jobs.starting import boundary
@@ -43,7 +44,7 @@ def wait(
     """Wait until a condition holds for one job, or for all; without a job, for any of the caller's, or of those that an
     argument of a part names. A time-out is a normal answer and ends no job."""
     wanted = parse.parsed(until)
-    if ctx.caller.rights is not None and any(one.name in parse.EXTERNAL for one in wanted):
+    if ctx.caller.rights is not None and any(one.name in EXTERNAL for one in wanted):
         ctx.caller.rights.require(CONTROL, "until with port, http or file")
     limits_of_caller = boundary.reach(ctx.caller, wanted)
     began = time.monotonic()
@@ -109,7 +110,7 @@ class _WaitedJob:
         self._closed_with.callback(job.close)
         self._printed = 0  # before this call, if that can match
 
-    def connect(self, ctx: Context, wanted: list[parse.Condition], since_seq: int | None, told: dict[str, int]) -> None:
+    def connect(self, ctx: Context, wanted: list[Condition], since_seq: int | None, told: dict[str, int]) -> None:
         self._output_since, self._beyond = known_to_session.beginning(ctx, self.job, since_seq)
         match_since = 0 if since_seq is None else self._output_since
         self.wait = job_wait.JobWait(

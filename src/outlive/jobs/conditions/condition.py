@@ -1,17 +1,35 @@
-"""The interface of a probe, which checks one condition of one job.
+"""A condition of a wait, and the interface of a probe, which checks one of one job.
 
 The searches of one job share one probe.
 """
 
 from __future__ import annotations
 
+import json
 from abc import ABC, abstractmethod
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from outlive.answers.job import PortHolder
 from outlive.store.inspection.inspection import Inspection
 
 Fired = dict[str, object] | None
+EXTERNAL = frozenset({"port", "http", "file"})  # conditions that look at the machine, not at the job
+
+
+class Condition:
+    """A checked condition: `name` is one of NAMES, `value` its value, `more` its other members."""
+
+    def __init__(self, name: str, value: Any = None, more: dict[str, Any] | None = None) -> None:
+        self.name, self.value, self.more = name, value, more or {}
+
+    @property
+    def mark(self) -> str:
+        """The condition in one line, by which it is remembered that it was told."""
+        return mark_of(self.name, getattr(self.value, "text", self.value))
+
+
+def mark_of(name: str, value: object) -> str:
+    return name if value is None else f"{name} {json.dumps(value)}"
 
 
 class Probe(ABC):

@@ -16,8 +16,7 @@ from outlive.core.units import seconds_or
 from outlive.errors import invalid
 from outlive.jobs import processes
 from outlive.jobs.conditions import port_owner
-from outlive.jobs.conditions.condition import Answered, Fired, Probe
-from outlive.jobs.conditions.parse import Condition
+from outlive.jobs.conditions.condition import Answered, Condition, Fired, Probe
 from outlive.jobs.conditions.port_owner import Owner
 from outlive.jobs.context import Context
 from outlive.jobs.starting.boundary import Reach

@@ -17,8 +17,8 @@ from outlive.answers.job import PortHolder
 from outlive.core.records import Definition
 from outlive.jobs import adoption, processes
 from outlive.jobs.conditions import external, of_job, port_owner
-from outlive.jobs.conditions.condition import Probe
-from outlive.jobs.conditions.parse import Condition, mark_of, parsed
+from outlive.jobs.conditions.condition import Condition, Probe, mark_of
+from outlive.jobs.conditions.parse import parsed
 from outlive.jobs.context import Context
 from outlive.jobs.control_client import ControlClient
 from outlive.jobs.starting import boundary

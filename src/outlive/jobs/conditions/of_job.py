@@ -14,8 +14,7 @@ from typing import Any, NamedTuple
 from outlive import limits
 from outlive.jobs import job_answer
 from outlive.jobs.conditions import external
-from outlive.jobs.conditions.condition import Fired, Probe
-from outlive.jobs.conditions.parse import Condition
+from outlive.jobs.conditions.condition import Condition, Fired, Probe
 from outlive.jobs.context import Context
 from outlive.jobs.starting import boundary
 from outlive.store.inspection.inspection import Inspection

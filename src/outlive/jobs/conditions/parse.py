@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterable
-from typing import Any
 from urllib.parse import urlsplit
 
 from outlive import limits
@@ -19,6 +18,7 @@ from outlive.core.members import parse_json
 from outlive.core.nearest import nearest
 from outlive.core.units import duration_ms
 from outlive.errors import OutliveError, invalid
+from outlive.jobs.conditions.condition import Condition
 from outlive.store.output.patterns import Pattern
 
 WORDS = ("exit", "output", "input")
@@ -32,7 +32,6 @@ OBJECTS: dict[str, tuple[str, ...]] = {
     "idle_ms": (),
 }
 NAMES = (*WORDS, *OBJECTS)
-EXTERNAL = frozenset({"port", "http", "file"})  # they look at the machine, not at the job
 _STREAMS = ("both", "stdout", "stderr")
 # What models and people write instead; the edit distance would lead from `text` to `exit`.
 _MEANT = {
@@ -44,22 +43,6 @@ _MEANT = {
     "exit": "done finished completed ended state status exit_code",
     "input": "prompt stdin",
 }
-
-
-class Condition:
-    """A checked condition: `name` is one of NAMES, `value` its value, `more` its other members."""
-
-    def __init__(self, name: str, value: Any = None, more: dict[str, Any] | None = None) -> None:
-        self.name, self.value, self.more = name, value, more or {}
-
-    @property
-    def mark(self) -> str:
-        """The condition in one line, by which it is remembered that it was told."""
-        return mark_of(self.name, getattr(self.value, "text", self.value))
-
-
-def mark_of(name: str, value: object) -> str:
-    return name if value is None else f"{name} {json.dumps(value)}"
 
 
 def parsed(until: str | dict[str, object] | Iterable[object]) -> list[Condition]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import socket
 import time
 from collections.abc import Sequence
-from typing import NamedTuple
+from contextlib import closing
 
-from outlive import limits
+from outlive import limits, parts
 from outlive.answers import advice
 from outlive.answers.advice import Advice, Advised
 from outlive.answers.job import Job
@@ -14,9 +15,11 @@ from outlive.answers.output import Tails
 from outlive.answers.starting import Started
 from outlive.core.started import started_at
 from outlive.core.units import timestamp
-from outlive.jobs import job_answer
+from outlive.jobs import adoption, job_answer
 from outlive.jobs.context import Context, Principal
+from outlive.jobs.control_client import ControlClient
 from outlive.jobs.interaction import shown_output
+from outlive.jobs.starting.plan import Asked
 from outlive.jobs.told import known_to_session
 from outlive.render import view, window
 from outlive.store.inspection.inspection import Inspection
@@ -24,22 +27,40 @@ from outlive.store.job_dir import JobDir
 from outlive.store.output.merged import Output
 from outlive.system.waiting import checkpoint
 
+_LOOKS_S = (0.7, 2.0, 5.0)  # after the call, at what is in the foreground of a job without a terminal
 
-class Asked(NamedTuple):
-    """When a call that starts a job is answered, and how much output the answer shows: `WAITING` and `SHOWN` of
-    verbs/shared_args.py."""
 
-    yield_ms: int
-    until: Sequence[object] = ()
-    background: bool | None = False  # None: as the job was started before
-    wait: bool = False
-    follow: bool = False
-    propagate: bool = False
-    wait_poll_ms: int | None = None
-    tail_lines: int = 0
-    max_bytes: int | None = None
-    raw: bool = False
-    show: str | None = None
+def at_end(
+    ctx: Context,
+    job: JobDir,
+    sock: socket.socket | None,
+    *,
+    began: float,
+    deadline: float | None,
+    asked: Asked,
+    noted: list[Advice],
+) -> Started:
+    """Wait for the end of a started job, or until `deadline` (time.monotonic seconds; None: no limit), and answer. Sooner
+    if nothing would happen until a person does something. On `sock` its supervisor reports the end."""
+    looks = [began + after for after in _LOOKS_S]
+    # Closed after the answer is made: a supervisor that is heard does not sync the directory that is read here
+    with closing(ControlClient(job, output=False, sock=sock)) as control:
+        while True:
+            inspection = adoption.inspect_and_adopt(ctx, job)
+            if inspection.state.finished or (deadline is not None and time.monotonic() >= deadline):
+                break
+            if deadline is not None and inspection.state.waiting:
+                with Output(job) as output:
+                    if job_answer.waiting(inspection, output).waiting_for_input:
+                        break  # nothing happens until its question is answered
+            if looks and deadline is not None and time.monotonic() >= looks[0]:
+                looks.pop(0)
+                asks = _wants_person(inspection, job)
+                if asks is not None:
+                    noted = [*noted, *advice.told(advice.INPUT, asks)]
+                    break
+            control.pause(min([deadline, *looks[:1]]) if deadline is not None else None)
+        return made(ctx, inspection, job, began=began, asked=asked, noted=noted)
 
 
 def made(
@@ -148,3 +169,12 @@ def _after_end(inspection: Inspection) -> str | None:
             return "The command never ran: shorten its words and variables, or put the text into a file."
         return "The command never ran: check its name and PATH."
     return None
+
+
+def _wants_person(inspection: Inspection, job: JobDir) -> str | None:
+    """Return what is to be said of a job without a terminal whose program wants a person, as an editor
+    does: it would say and do nothing more."""
+    if inspection.definition.pty or inspection.elsewhere or inspection.state.state != "running":
+        return None
+    of_parts = parts.of_job(inspection.definition).values()
+    return next(filter(None, (one.wants_person(inspection, job) for one in of_parts)), None)

@@ -13,7 +13,7 @@ from outlive import parts
 from outlive.core.place import resolve_name
 from outlive.core.records import Definition, Granted, Sandbox
 from outlive.errors import OutliveError
-from outlive.jobs.conditions.parse import EXTERNAL, Condition
+from outlive.jobs.conditions.condition import EXTERNAL, Condition
 from outlive.jobs.context import Principal
 from outlive.launch.engines import Host
 from outlive.store.inspection.inspection import Inspection

@@ -1,8 +1,10 @@
-"""What is to be started: a definition, and what of a job no file holds."""
+"""What is to be started: a definition, and what of a job no file holds; and when its call is answered."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
+from typing import NamedTuple
 
 from outlive.core.record import Record
 from outlive.core.records import Definition
@@ -23,3 +25,20 @@ class Plan(Record, frozen=False, kw_only=False):
         if self.stdin_fd is not None:
             os.close(self.stdin_fd)
             self.stdin_fd = None
+
+
+class Asked(NamedTuple):
+    """When a call that starts a job is answered, and how much output the answer shows: `WAITING` and `SHOWN` of
+    verbs/shared_args.py."""
+
+    yield_ms: int
+    until: Sequence[object] = ()
+    background: bool | None = False  # None: as the job was started before
+    wait: bool = False
+    follow: bool = False
+    propagate: bool = False
+    wait_poll_ms: int | None = None
+    tail_lines: int = 0
+    max_bytes: int | None = None
+    raw: bool = False
+    show: str | None = None

@@ -9,28 +9,23 @@ import socket
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from types import ModuleType
 from typing import Any
 
-from outlive import limits, parts
+from outlive import limits
 from outlive.answers import advice, sentences
 from outlive.answers.advice import Advice
 from outlive.answers.starting import Started
 from outlive.core.records import Awaits, Definition
 from outlive.errors import OutliveError, from_os
-from outlive.jobs import acts, adoption, job_answer, lookup
+from outlive.jobs import acts, adoption, lookup
 from outlive.jobs.context import Context
-from outlive.jobs.control_client import ControlClient
-from outlive.jobs.starting import answer, gate, making
-from outlive.jobs.starting.answer import Asked
+from outlive.jobs.starting import gate, making
 from outlive.jobs.starting.gate import Gate
-from outlive.jobs.starting.plan import Plan
-from outlive.store.inspection.inspection import Inspection
+from outlive.jobs.starting.plan import Asked, Plan
 from outlive.store.job_dir import JobDir
 from outlive.store.new_job import NewJob
-from outlive.store.output.merged import Output
 from outlive.system.waiting import Cancelled
-
-_LOOKS_S = (0.7, 2.0, 5.0)  # after the call, at what is in the foreground of a job without a terminal
 
 
 class StartCall:
@@ -99,6 +94,7 @@ class StartCall:
         with closing(new):
             try:
                 sock = making.begin(ctx, plan, new.dir, new.locks, awaited=self.waits_for_end)
+                _answering()
                 making.started(new.dir, sock, new.locks)
             except OutliveError as error:
                 acts.never_started(ctx, plan.definition.job_id, error)
@@ -143,40 +139,24 @@ class StartCall:
         On `sock` its supervisor reported the start, and will report the end.
         """
         with _named(job.job_id):
-            return self._answer(ctx, job, sock, hint)
-
-    def _answer(self, ctx: Context, job: JobDir, sock: socket.socket | None, hint: str | None) -> Started:
-        if self.until is not None:
+            if self.until is None:
+                return self._answer_at_end(ctx, job, sock, advice.told(advice.PLAN, hint))
             if sock is not None:
                 sock.close()
             return self._answer_on_condition(ctx, job, advice.told(advice.PLAN, hint))
-        looks = [self.began + after for after in _LOOKS_S]
-        asks: str | None = None
-        # Closed after the answer is made: a supervisor that is heard does not sync the directory that is read here
-        with closing(ControlClient(job, output=False, sock=sock)) as control:
-            while True:
-                inspection = adoption.inspect_and_adopt(ctx, job)
-                if inspection.state.finished or (self.deadline is not None and time.monotonic() >= self.deadline):
-                    break
-                if self.deadline is not None and inspection.state.waiting:
-                    with Output(job) as output:
-                        if job_answer.waiting(inspection, output).waiting_for_input:
-                            break  # nothing happens until its question is answered
-                if looks and self.deadline is not None and time.monotonic() >= looks[0]:
-                    looks.pop(0)
-                    asks = _wants_person(inspection, job)
-                    if asks is not None:
-                        break
-                control.pause(min([self.deadline, *looks[:1]]) if self.deadline is not None else None)
-            noted = [*advice.told(advice.PLAN, hint), *advice.told(advice.INPUT, asks)]
-            return answer.made(ctx, inspection, job, began=self.began, asked=self.asked, noted=noted)
+
+    def _answer_at_end(self, ctx: Context, job: JobDir, sock: socket.socket | None, noted: list[Advice]) -> Started:
+        made: Started = _answering().at_end(
+            ctx, job, sock, began=self.began, deadline=self.deadline, asked=self.asked, noted=noted
+        )
+        return made
 
     def _answer_on_condition(self, ctx: Context, job: JobDir, noted: list[Advice]) -> Started:
         """Wait as the verb `wait` does, from the start of the job on, and answer."""
         assert self.until is not None
         waited = self.until.wait(ctx, job, began=self.began, limit=self.deadline)
         noted += advice.told(advice.CONDITION, waited.hint())
-        made = answer.made(ctx, waited.found, job, began=self.began, asked=self.asked, noted=noted)
+        made: Started = _answering().made(ctx, waited.found, job, began=self.began, asked=self.asked, noted=noted)
         made.fired, made.timed_out, made.held_by = waited.fired, not waited.is_over, waited.held_by
         return made
 
@@ -200,10 +180,8 @@ def _with_job(error: OutliveError, job_id: str) -> OutliveError:
     return error
 
 
-def _wants_person(inspection: Inspection, job: JobDir) -> str | None:
-    """Return what is to be said of a job without a terminal whose program wants a person, as an editor
-    does: it would say and do nothing more."""
-    if inspection.definition.pty or inspection.elsewhere or inspection.state.state != "running":
-        return None
-    of_parts = parts.of_job(inspection.definition).values()
-    return next(filter(None, (one.wants_person(inspection, job) for one in of_parts)), None)
+def _answering() -> ModuleType:
+    """Return the half of this that comes after a start. The first call loads it, while the command starts."""
+    from outlive.jobs.starting import answer  # late: a fifth of `run`, which the command takes to start
+
+    return answer

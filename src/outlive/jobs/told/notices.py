@@ -126,11 +126,11 @@ def known(ctx: Context, answer: Mapping[str, object], receipt: Receipt | None = 
     if ctx.inbox is None:
         return receipt
     about = [answer, *entries_of(answer, "jobs")]
-    states = {job["job_id"]: job.get("state") for job in about if job.get("job_id")}
+    states = {str(job["job_id"]): job.get("state") for job in about if job.get("job_id")}
     for job_id in filter(states.__contains__, list(ctx.inbox.records)):
         receipt.shown.append((ctx.caller, job_id, ctx.inbox.records[job_id]))
-    for job_id in filter(states.__contains__, ctx.inbox.ids() if states else ()):
-        before, ends = ctx.inbox.told(job_id), states[job_id] in FINISHED
+    for job_id, state in states.items():
+        before, ends = ctx.inbox.told(job_id), state in FINISHED
         if before is None:
             continue
         if before.call != ANSWERED:
@@ -175,6 +175,8 @@ def _collect(ctx: Context, answer: Mapping[str, object], receipt: Receipt) -> No
         if jobs >= limits.NOTICES:
             break
         if job_id == answer.get("job_id") or any(job_id in one for one in inbox.waits):
+            continue
+        if _is_still_quiet(ctx.store, inbox, job_id):
             continue
         of_job = _collected(ctx, inbox, job_id, receipt)
         receipt.notices += of_job
@@ -245,6 +247,14 @@ def _is_left_to_a_task(told: Told, inspection: Inspection) -> bool:
     return told.call == FOLLOWED and 0 <= time.time() - seconds_or(end, 0) < limits.TASK_LOOK_S
 
 
+def _is_still_quiet(store: Store, inbox: Inbox, job_id: str) -> bool:
+    """Return whether nothing happened to a job since it was seen that all of it was told; without opening it, because each
+    answer asks this of each job of the session."""
+    size = inbox.quiet.get(job_id)
+    is_inspected = time.monotonic() - inbox.inspected.get(job_id, -_LIVENESS_CHECK_S) < _LIVENESS_CHECK_S
+    return size is not None and is_inspected and history.size_in(store, job_id) == size and store.is_marked_live(job_id)
+
+
 def _is_quiet(inbox: Inbox, job: JobDir) -> bool:
     """Return whether nothing happened to a job since the session was last told of it. A job whose
     supervisors were killed stays marked as live until a reader inspects it."""
@@ -255,6 +265,8 @@ def _is_quiet(inbox: Inbox, job: JobDir) -> bool:
     is_inspected = now - inbox.inspected.get(job_id, -_LIVENESS_CHECK_S) < _LIVENESS_CHECK_S
     is_fresh = is_inspected and history.size(job) == told.offset
     if is_fresh and told.call != LEFT and (told.end or job.is_marked_live()):
+        if told.call == ANSWERED:  # which it stays
+            inbox.quiet[job_id] = told.offset
         return True
     inbox.inspected[job_id] = now
     return False

@@ -22,7 +22,7 @@ from outlive.core.rights import Rights
 from outlive.errors import OutliveError, from_os, invalid
 from outlive.jobs import adoption, ending, lookup
 from outlive.jobs.context import Context, Principal
-from outlive.jobs.starting.answer import Asked
+from outlive.jobs.starting.plan import Asked
 from outlive.jobs.starting.start_and_wait import StartCall
 from outlive.jobs.told import notices
 from outlive.mcp import masking, threads

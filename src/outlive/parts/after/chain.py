@@ -21,8 +21,7 @@ from outlive.errors import OutliveError, argument, from_os, invalid
 from outlive.jobs import adoption, definition, ending, lookup
 from outlive.jobs.context import Context
 from outlive.jobs.starting import making
-from outlive.jobs.starting.answer import Asked
-from outlive.jobs.starting.plan import Plan
+from outlive.jobs.starting.plan import Asked, Plan
 from outlive.jobs.starting.start_and_wait import StartCall
 from outlive.mcp.tools.arguments import Reader
 from outlive.parts.after import AFTER, CHAIN, CHAIN_FILE, checks

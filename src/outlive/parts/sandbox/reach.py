@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 from outlive.core.records import Definition, Sandbox
 from outlive.errors import OutliveError
-from outlive.jobs.conditions.parse import Condition
+from outlive.jobs.conditions.condition import Condition
 from outlive.jobs.starting import boundary
 from outlive.parts.sandbox.confinement import access
 

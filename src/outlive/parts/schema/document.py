@@ -61,11 +61,12 @@ def members(record: type[Part]) -> dict[str, tuple[dict[str, Any], bool]]:
     hints = typing.get_type_hints(record, localns=_NAMES, include_extras=True)
     known: dict[str, tuple[dict[str, Any], bool]] = {}
     for name, field in record.DECLARED.items():
-        if field.inline is None:
+        inlined = field.inlined
+        if inlined is None:
             own = {name: (_of_field(field, hints.get(name, str)), not field.optional)}
         else:
             may_lack = _NULL in typing.get_args(hints[name])
-            own = {inner: (one, always and not may_lack) for inner, (one, always) in members(field.inline).items()}
+            own = {inner: (one, always and not may_lack) for inner, (one, always) in members(inlined).items()}
         for inner, (one, always) in own.items():
             # A part that may be absent takes nothing from a field that is always there
             known[inner] = one, always or (inner in known and known[inner][1])

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from outlive.core.records import Definition, Sandbox, State
+from outlive.jobs.conditions.condition import Condition
 from outlive.jobs.conditions.external import File
-from outlive.jobs.conditions.parse import Condition
 from outlive.parts.sandbox.confinement import after, guard, search
 from outlive.parts.sandbox.confinement.guard import Guard
 from outlive.parts.sandbox.confinement.mounts import Mounts

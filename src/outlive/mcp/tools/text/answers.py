@@ -200,7 +200,7 @@ def _status(answer: Members, process: bool) -> tuple[str, list[str]]:
     if answer.get("state") == "running" and answer.get("idle_ms") is not None and not sentences.tells_silence(answer):
         lines.append(f"idle: {sentences.duration_of(answer, 'idle_ms')}")
     fields = verbs.fields_of("status")
-    rest = brief.besides(brief.of(dict(answer), fields), fields, Status.IN_SENTENCES | {"cwd", "damage", "sandbox"})
+    rest = brief.besides(brief.of(dict(answer), fields), fields, Status.in_sentences() | {"cwd", "damage", "sandbox"})
     lines += [f"{name}: {visible(value)}" for name, value in rest.items()]
     return "", [*lines, *sentences.hint(answer)]
 
@@ -333,7 +333,7 @@ def _list_line(job: Members, owners: bool, places: bool | None) -> str:
     """`owners`: the jobs of the list are not all of one owner. `places`: whether own jobs show their directory; None: the
     heading has that of all."""
     since = text_of(job, "started_at") or text_of(job, "created_at")
-    said = Listed.IN_SENTENCES | sentences.said_in_state(job)
+    said = Listed.in_sentences() | sentences.said_in_state(job)
     rest = brief.besides(brief.of_entry(dict(job), Listed), Listed.flat(), said)
     parts = [
         str(job.get("short_id") or job.get("job_id")),
