@@ -5,10 +5,8 @@ from __future__ import annotations
 import gc
 import os
 import sys
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from outlive.launch.from_cli import Launcher  # late: few verbs start anything
+from outlive.launch import LateLauncher
 
 
 def main() -> int:
@@ -38,15 +36,13 @@ def _search_last(named: str) -> None:
     sys.path.sort(key=lambda path: path in theirs)
 
 
-def _prepared(argv: list[str]) -> Launcher | None:
+def _prepared(argv: list[str]) -> LateLauncher | None:
     """Return a launcher if this call is going to start a command, else None. Its guardian and
     supervisor are forked now, so that they get ready on the other core while this process loads the
     code that reads the arguments."""
     if argv[:1] not in (["run"], ["exec"]) or argv[1:2] in (["--help"], ["-h"]):
         return None
-    from outlive.launch.from_cli import Launcher  # late: 0.5 ms of each call, and few verbs start anything
-
-    launcher = Launcher()
+    launcher = LateLauncher()
     launcher.prepare()
     return launcher
 

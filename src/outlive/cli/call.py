@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import os
 import time
-from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from outlive.cli import stdio
 from outlive.config import Config
 from outlive.jobs.context import Context
+from outlive.launch import LateLauncher
 from outlive.verbs import envelope
 from outlive.verbs.spec import GlobalOptions, Verb
-
-if TYPE_CHECKING:
-    from outlive.launch.from_cli import Launcher  # late: see the class
 
 ERROR = 1  # the exit status of a call that failed
 
@@ -24,7 +21,7 @@ class Call:
 
     __slots__ = ("argv", "context", "cwd", "env", "launcher", "options", "started", "values", "verb")
 
-    def __init__(self, argv: list[str], launcher: Launcher | None) -> None:
+    def __init__(self, argv: list[str], launcher: LateLauncher | None) -> None:
         self.argv = argv
         self.started = time.monotonic()
         self.env = dict(os.environ)
@@ -56,22 +53,6 @@ class Call:
 def shell_words(settings: Config) -> tuple[str, ...]:
     """Return the words before a shell string: a notification command is one, also of a job without a shell."""
     return tuple(settings.get("shell", "unix") or ("sh", "-lc"))
-
-
-class LateLauncher:
-    """A launcher that is loaded at its first use: most verbs start nothing, and it is 4 % of `status`."""
-
-    @cached_property
-    def _loaded(self) -> Launcher:
-        from outlive.launch.from_cli import Launcher  # late: see the class
-
-        return Launcher()
-
-    def prepare(self) -> None:
-        self._loaded.prepare()
-
-    def send(self, files: dict[str, int]) -> None:
-        self._loaded.send(files)
 
 
 def _cwd() -> str | None:

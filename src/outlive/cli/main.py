@@ -9,7 +9,7 @@ import gc
 import os
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from outlive import __version__, config, verbs
 from outlive.answers import advice
@@ -24,13 +24,10 @@ from outlive.errors import OutliveError, invalid
 from outlive.jobs import context
 from outlive.jobs.context import Context
 from outlive.jobs.told import ownership
+from outlive.launch import LateLauncher
 from outlive.system import fds, waiting
 from outlive.verbs import envelope
 from outlive.verbs.spec import FULL, GlobalOptions, Verb
-
-if TYPE_CHECKING:
-    from outlive.launch.from_cli import Launcher
-    from outlive.store.inbox import Inbox
 
 _T = TypeVar("_T")
 
@@ -40,7 +37,7 @@ _OFF = ("", "0", "false", "no")  # values of OUTLIVE_HUMAN
 _NAMED = 5  # jobs that the message about ^C names
 
 
-def main(argv: list[str], launcher: Launcher | None = None) -> int:
+def main(argv: list[str], launcher: LateLauncher | None = None) -> int:
     """Run one command line and return the exit status. `launcher`: already starting a pair, if given."""
     fds.open_standard()
     call = Call(argv, launcher)
@@ -166,12 +163,11 @@ def _run(verb: Verb, call: Call, start: Callable[[Context], _T], detail: str = F
             store.close()
 
 
-def _inbox(verb: Verb, call: Call, store: Any) -> Inbox | None:
-    """Return the inbox of the agent's session that this call comes from, for a verb that tells of its jobs."""
+def _inbox(verb: Verb, call: Call, store: Any) -> Any:
+    """Return the inbox (store/inbox.py) of the agent's session that this call comes from, for a verb that tells of its jobs."""
     if not store or not call.env.get("CLAUDE_CODE_SESSION_ID") or not (verb.waits or verb.reports_end):
         return None
-    inbox: Inbox | None = ownership.inboxes().Inbox.of_shell(store, call.env, call.cwd)
-    return inbox
+    return ownership.inboxes().Inbox.of_shell(store, call.env, call.cwd)
 
 
 def _progress(verb: Verb, call: Call, ctx: Context) -> ProgressLine | None:

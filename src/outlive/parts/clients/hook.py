@@ -11,13 +11,14 @@ from typing import NamedTuple
 
 from outlive import config
 from outlive.cli import stdio
-from outlive.cli.call import LateLauncher, shell_words
+from outlive.cli.call import shell_words
 from outlive.core.ids import short_id
 from outlive.core.members import parse_json, text_of
 from outlive.core.quoted import visible
 from outlive.errors import OutliveError
 from outlive.jobs.context import Context, Principal
 from outlive.jobs.told.notices import of_session, of_window
+from outlive.launch import LateLauncher
 from outlive.store.root import Store, default_path
 from outlive.verbs.spec import GlobalOptions
 
