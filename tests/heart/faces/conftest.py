@@ -11,7 +11,7 @@ from support.mcp_client import McpSession
 
 @pytest.fixture(scope="module")
 def era() -> str:
-    """Which era carries an answer makes no difference to it: over_mcp/test_tools.py runs in both."""
+    """Which era carries an answer makes no difference to it: mcp/test_tools.py runs in both."""
     return "modern"
 
 
