@@ -22,9 +22,11 @@ from outlive.part import Part
 
 class MadeUp(Part):
     name = "made_up"
+    kept = {"command": "outlive.parts.made_up:kept"}
 
-    def kept(self, ctx, args):
-        return {"made_up": os.environ.get("MADE_UP", "steps")}
+
+def kept(ctx, args):
+    return {"made_up": os.environ.get("MADE_UP", "steps")}
 
 
 PART = MadeUp()

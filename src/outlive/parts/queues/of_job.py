@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from outlive.answers import advice
@@ -85,3 +85,8 @@ def _sentence(wait: Wait) -> str:
         return f"It waits in the queue {queue.name}, {place}: its jobs start while the load is below {queue.load:g} for each core."
     runs = "runs" if wait.running == 1 else "run"
     return f"It waits for a slot of the queue {queue.name}: {place}, {counted(wait.running, 'job')} {runs}."
+
+
+def why_not_started(answer: Mapping[str, object]) -> str:
+    """Return for what the job of an answer waits."""
+    return "it waits in a queue"
