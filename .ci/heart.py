@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 
 KEPT = ("schema", "__pycache__")
-FOLDERS = ("faces", "cli", "over_mcp", "durability", "unit")
+HEART = "tests/heart"
 NOT_COPIED = (".venv", "__pycache__", ".pytest_cache")
 
 
@@ -31,7 +31,7 @@ def left_out(copy: Path, parts: list[str]) -> list[str]:
     """Return the options of pytest that leave out what needs one of these parts."""
     names = "|".join(parts)
     imports = re.compile(rf"\boutlive\.parts(?:\.| import )(?:{names})\b|^from parts\.", re.MULTILINE)
-    files = sorted(path for folder in FOLDERS for path in (copy / "tests" / folder).rglob("test_*.py"))
+    files = sorted((copy / HEART).rglob("test_*.py"))
     importing = [path.relative_to(copy) for path in files if imports.search(path.read_text(encoding="utf-8"))]
     lines = (copy / ".ci/heart.txt").read_text(encoding="utf-8").splitlines()
     listed = [line for line in lines if line.startswith("tests/")]
@@ -43,8 +43,7 @@ def main(tree: str, copy: str, command: str) -> int:
     parts = without_parts(Path(tree), place)
     os.chdir(place)
     made = subprocess.run(["bash", "-c", command], check=False).returncode
-    tests = [f"tests/{folder}" for folder in FOLDERS]
-    words = [".venv/bin/python", "-m", "pytest", "-q", *left_out(place, parts), *tests]
+    words = [".venv/bin/python", "-m", "pytest", "-q", *left_out(place, parts), HEART]
     return made or subprocess.run(words, check=False).returncode
 
 

@@ -314,8 +314,8 @@ def answers_page() -> str:
     lines += [
         "## The fields",
         "",
-        "A name after a dot is a member of an object, `[]` an entry of a list. The other members of an event",
-        "depend on its type: [Events](events.md).",
+        "A name after a dot is a member of an object, `NAME` any name, `[]` an entry of a list. The other",
+        "members of an event depend on its type: [Events](events.md).",
         "",
     ]
     rows: list[tuple[str, ...]] = []
@@ -351,6 +351,8 @@ def members(name: str, schema: dict[str, Any], top: dict[str, list[dict[str, Any
     if schema.get("type") == "array":
         yield from members(f"{name}[]", schema.get("items", {}), top)
         return
+    if isinstance(values := schema.get("additionalProperties"), dict):
+        yield from members(f"{name}.NAME", values, top)
     for choice in schema.get("anyOf", ()):
         yield from members(name, choice, top)
     for member, inner in schema.get("properties", {}).items():

@@ -166,27 +166,17 @@ class Part:
     # Modules that an answer needs which comes after a long wait: it loads them before, since an update may replace files
     after_waits: tuple[str, ...] = ()
 
-    def kept(self, ctx: Context, args: Mapping[str, object]) -> dict[str, object]:
-        """Return what it keeps of the arguments of a job that is made: members of `meta.json`, each of which the list of
-        parts names. It is asked in a caller, before anything is made. Errors: invalid_argument."""
-        return {}
+    # --- "module:function", asked in a caller where an argument of a call is given: takes (Context, the arguments) ---
 
-    def run_instead(self, ctx: Context, args: Mapping[str, object]) -> Fields | None:
-        """Do what a call of run asks for by an argument of its own in place of a command, and return the answer (Started,
-        answers/starting.py); None where none is given. Errors: those of run."""
-        return None
-
-    def selected(self, ctx: Context, args: Mapping[str, object]) -> Selected | None:
-        """Return the jobs that a call is about where an argument of its own is given, None where none is: those that a list
-        shows alone, of all directories and clients, or that wait, log, usage, kill or remove take in place of a job.
-        `args`: those of the call. Errors: invalid_argument."""
-        return None
-
-    def why_not_started(self, answer: Mapping[str, object]) -> str | None:
-        """Return for what the job of an answer waits, which has not started: "it waits for 2 jobs"; None if not for anything of
-        this part."""
-        return None
-
+    # Argument of a verb that makes a job → what the part keeps of its arguments: members of `meta.json`, each of which the
+    # list of parts names. It is asked before anything is made, and also where the argument is not given, but its default
+    # stands in [exec] of the configuration. Errors: invalid_argument
+    kept: Mapping[str, str] = {}
+    # Argument of run → what is done in place of a command: returns a Started (answers/starting.py). Errors: those of run
+    run_instead: Mapping[str, str] = {}
+    # Argument of list → the jobs that it shows alone, of all directories and clients (Selected), or of wait, log, usage, kill
+    # or remove → those that they take in place of a job. Errors: invalid_argument
+    selected: Mapping[str, str] = {}
     # Argument of `log` → "module:function" of what it shows then: takes (LogCall, the value), and returns LogLines
     # (answers/reading.py)
     log_lines: Mapping[str, str] = {}
@@ -225,6 +215,9 @@ class Part:
     # Member of an answer → "module:function" that takes the answer and `process`, and returns the lines in which that is read.
     # `process`: None: by a person; else by a model, to which the tool of this name is offered or not
     lines_of: Mapping[str, str] = {}
+    # Member of an answer → "module:function" that takes the answer, and returns for what its job waits, which has not started:
+    # "it waits for 2 jobs"
+    why_not_started: Mapping[str, str] = {}
     # Member of an answer of `usage` → "module:function" that takes the answer, and returns what stands beside its figures
     # (Beside)
     beside_usage: Mapping[str, str] = {}

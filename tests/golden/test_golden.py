@@ -19,7 +19,7 @@ KEPT = Path(__file__).parent.parent / "fixtures" / "golden"
 
 @pytest.fixture(scope="module")
 def era() -> str:
-    """Both eras carry the same answers (over_mcp/test_tools.py)."""
+    """Both eras carry the same answers (heart/mcp/test_tools.py)."""
     return "modern"
 
 

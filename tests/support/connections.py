@@ -12,6 +12,7 @@ import pytest
 
 from support import preloaded
 from support.cli import Cli
+from support.face import Face
 from support.mcp_client import ERAS, McpSession, RawMcp
 from support.serve import Served
 from support.surroundings import change, settle_in
@@ -86,9 +87,29 @@ def shared_session(shared_server: McpSession, place: Path) -> Iterator[McpSessio
     """One server for all tests of a module: starting one for each costs more than what most of them do. It has no job
     when a test begins, and the directories are empty. A module whose tests leave the server as it is says so once:
     its `mcp_session` is this one (and a mark that sets `era` is `indirect`)."""
-    shared_server.messages.clear()
-    yield shared_server
-    _clear(shared_server, place)
+    yield from _lent(shared_server, place)
+
+
+@pytest.fixture(scope="module")
+def face_server(
+    shared_place: Path, shared_where: dict[str, Any], shared_options: dict[str, Any]
+) -> Iterator[McpSession]:
+    """Which era carries an answer makes no difference to it: heart/mcp/test_tools.py runs in both."""
+    with McpSession(log=shared_place / "mcp.log", **shared_where, **shared_options) as session:
+        yield session
+
+
+@pytest.fixture(params=["cli", "mcp"])
+def face(request: pytest.FixtureRequest, cli: Cli, face_server: McpSession, place: Path) -> Iterator[Face]:
+    """The command line, and then the tools, with one server for all tests of a module. All jobs are removed after each test."""
+    for session in _lent(face_server, place):
+        yield Face(request.param, cli, session)
+
+
+def _lent(server: McpSession, place: Path) -> Iterator[McpSession]:
+    server.messages.clear()
+    yield server
+    _clear(server, place)
 
 
 def _clear(server: McpSession | RawMcp, place: Path) -> None:

@@ -4,7 +4,7 @@ The default tier starts outlive some thousand times. Python, `site` and our impo
 with the SDK of MCP. So `subprocess.Popen` asks a process that has all of it loaded (`preloading.py`) for a copy. The
 copy is a child of the process that asked (CLONE_PARENT), and everything that belongs to a start is as after a real one:
 parent, process group and session, signals, mask, limits, umask, directory, open files, environment and arguments (also
-where /proc shows them), `sys.argv`, `sys.path` and the standard streams (unit/test_preloaded.py compares). What differs
+where /proc shows them), `sys.argv`, `sys.path` and the standard streams (test_preloaded.py compares). What differs
 is that the modules are loaded already, and that their memory is shared. So these starts are real:
 
 - in tests that carry the marker `real_start`: tests about the start itself, about what it inherits, and about memory;

@@ -101,7 +101,7 @@ def plan(ctx: Context, job_id: str, *, start_now: bool, **args: Any) -> Plan:
         machine=machine.here(),
         created_at=timestamp(),
         root=ctx.store.path,
-        kept={name: value for part in parts.every() for name, value in part.kept(ctx, args).items()},
+        kept=parts.kept(ctx, args),
     )
     boundary.require_sinks(definition)
     check_parts(definition)

@@ -1,7 +1,7 @@
 """Parts of the SDK that its authors do not document and that the server leans on all the same.
 
 Any update of a package may change such parts without notice. Each says why we need it and which test in
-tests/unit/test_private_parts.py fails when an update breaks it. Those of a part of outlive are in its own private_parts.py.
+tests/heart/mcp/test_private_parts.py fails when an update breaks it. Those of a part of outlive are in its own private_parts.py.
 Nothing else in src/outlive/mcp touches a name of another package that begins with an underscore; that is tested too.
 """
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from outlive.core.place import resolve_name
 
 if TYPE_CHECKING:  # a supervisor asks this list for names alone
-    from outlive.part import Beside, Config, Context, Definition, Hold, JobDir, Part, Selected, State
+    from outlive.part import Beside, Config, Context, Definition, Fields, Hold, JobDir, Part, Selected, State
     from outlive.part_of_job import OfJob
 
 NAMES = (
@@ -70,6 +70,9 @@ CONFINES = "sandbox"
 # (supervisor/input/terminal.py), which guesses without the part
 EMULATOR = "outlive.parts.terminal.drawing"
 
+# Values of arguments that are not given
+_NOT_GIVEN: tuple[object, ...] = (None, 0, ())
+
 # What declarations name that an answer may need
 _IN_ANSWERS = (
     *("of_job", "lines_of", "for_person", "about_to", "never_started", "log_lines"),
@@ -99,28 +102,27 @@ def every() -> tuple[Part, ...]:
 def lines(answer: Mapping[str, object], *, process: bool | None = None) -> list[str]:
     """Return the lines in which the fields of parts in an answer are read. `process`: None: by a person; else by a model,
     to which the tool of this name is offered or not."""
-    return [line for function in _of(answer, "lines_of") for line in function(answer, process=process)]
+    return [line for function in _asked("lines_of", answer.get) for line in function(answer, process=process)]
 
 
 def beside_usage(answer: Mapping[str, object]) -> list[Beside]:
     """Return what stands beside the figures of an answer that says what a job used."""
-    return [one for function in _of(answer, "beside_usage") for one in function(answer)]
-
-
-def _of(answer: Mapping[str, object], hook: str) -> Iterable[Callable[..., Any]]:
-    """Return the functions that declarations have for members of this answer, each once."""
-    return dict.fromkeys(function for _, function in functions_for(hook, answer.get))
+    return [one for function in _asked("beside_usage", answer.get) for one in function(answer)]
 
 
 def why_not_started(answer: Mapping[str, object]) -> str | None:
     """Return for what the job of an answer waits, which has not started; None if it waits for a start by `start`."""
-    return next(filter(None, (part.why_not_started(answer) for part in every())), None)
+    return next((function(answer) for function in _asked("why_not_started", answer.get)), None)
 
 
 def for_person(type_: str) -> Callable[..., str] | None:
     """Return what makes the text for a person of answers of this type; None if no part has it."""
-    place = next((part.for_person[type_] for part in every() if type_ in part.for_person), None)
-    return None if place is None else resolve_name(place)
+    return next(iter(_asked("for_person", type_.__eq__)), None)
+
+
+def for_model(type_: str) -> Text | None:
+    """Return what makes the text for a model of answers of this type; None if no part has it."""
+    return next(iter(_asked("for_model", type_.__eq__)), None)
 
 
 def boundary() -> str | None:
@@ -161,6 +163,11 @@ def functions_for(hook: str, wanted: Callable[[str], object]) -> Iterator[tuple[
     return ((name, resolve_name(place)) for one in named for name, place in one.items() if wanted(name))
 
 
+def _asked(hook: str, wanted: Callable[[str], object]) -> Iterable[Callable[..., Any]]:
+    """Return the functions that declarations have for names that are wanted, each once."""
+    return dict.fromkeys(function for _, function in functions_for(hook, wanted))
+
+
 def of_job(definition: Definition, declaring: str = "name") -> dict[str, OfJob]:
     """Return what parts do for a job, by the names of the parts: of those that kept something of it, and those that keep
     nothing. `declaring`: only of those whose declaration has this name."""
@@ -179,9 +186,25 @@ def ports_of(definition: Definition, state: State | None = None) -> dict[str, in
     return {name: port for one in of_job(definition).values() for name, port in one.ports(state).items()}
 
 
+def kept(ctx: Context, args: Mapping[str, object]) -> dict[str, object]:
+    """Return what parts keep of the arguments of a job that is made. Errors: invalid_argument."""
+    is_given = _given(args)
+    asked = _asked("kept", lambda name: is_given(name) or ctx.config.is_set("exec", name))
+    return {member: value for function in asked for member, value in function(ctx, args).items()}
+
+
+def _given(args: Mapping[str, object]) -> Callable[[str], bool]:
+    return lambda name: args.get(name) not in _NOT_GIVEN
+
+
+def run_instead(ctx: Context, args: Mapping[str, object]) -> Fields | None:
+    """Do what a call of run asks for in place of a command; return None where it asks for nothing else."""
+    return next((function(ctx, args) for function in _asked("run_instead", _given(args))), None)
+
+
 def selected(ctx: Context, args: Mapping[str, object]) -> Selected | None:
     """Return the jobs that a call is about by an argument of a part; None where it has none."""
-    return next(filter(None, (part.selected(ctx, args) for part in every())), None)
+    return next((function(ctx, args) for function in _asked("selected", _given(args))), None)
 
 
 def needed_by(definition: Definition) -> set[str]:
@@ -254,12 +277,6 @@ def not_there(missing: Sequence[str]) -> str:
 
 def _keepers(kept: Mapping[str, object]) -> set[str]:
     return {KEEPERS[name] for name, value in kept.items() if name in KEEPERS and value is not None}
-
-
-def for_model(type_: str) -> Text | None:
-    """Return what makes the text for a model of answers of this type; None if no part has it."""
-    place = next((part.for_model[type_] for part in every() if type_ in part.for_model), None)
-    return None if place is None else resolve_name(place)
 
 
 def after_waits() -> list[str]:

@@ -100,11 +100,10 @@ class Added:
         return state
 
 
-class AllAdded(Added):
-    """What all parts do for one job."""
+class AllAdded:
+    """What all parts do for one job, at the steps of `Added`. They wait one after the other (starting/waiting.py)."""
 
-    def __init__(self, definition: Definition, each: Sequence[Added]) -> None:
-        super().__init__(definition)
+    def __init__(self, each: Sequence[Added]) -> None:
         self.each = each
 
     def __bool__(self) -> bool:
@@ -169,7 +168,7 @@ def of_started(definition: Definition) -> AllAdded:
 
 
 def _made(definition: Definition, names: Sequence[str]) -> AllAdded:
-    return AllAdded(definition, [import_module(parts.in_supervisor(name)).ADDED(definition) for name in names])
+    return AllAdded([import_module(parts.in_supervisor(name)).ADDED(definition) for name in names])
 
 
 def _is_there(part: str) -> bool:

@@ -17,7 +17,7 @@ from outlive.system.fds import Closing
 
 def run(ctx: Context, **args: Any) -> Started:
     """Start a job, and answer when it has ended or after `yield_ms`."""
-    instead = next(filter(None, (part.run_instead(ctx, args) for part in parts.every())), None)
+    instead = parts.run_instead(ctx, args)
     if isinstance(instead, Started):
         return instead
     call = StartCall.taken_from(args)

@@ -39,8 +39,8 @@ def test_a_process_that_is_of_no_job_is_shown_to_callers_who_could_see_it(
     with closing(Store.open(str(root), {})) as store:
         with socket.create_server(("127.0.0.1", 0)) as server:
             port = server.getsockname()[1]
-            found = at_port.selected(context_of(store, **who), port)
-        gone = at_port.selected(context_of(store, **who), port)
+            found = at_port.selected(context_of(store, **who), {"port": port})
+        gone = at_port.selected(context_of(store, **who), {"port": port})
     assert not found.job_ids
     if is_shown:
         assert f"On port {port} listens pid {os.getpid()} (" in found.hint

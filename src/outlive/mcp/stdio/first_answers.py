@@ -2,7 +2,7 @@
 
 The SDK takes half a second to import, and some clients ask their model without our tools if these
 are not listed by then. The answers here are made of the same declarations as the SDK's and equal
-them, but for the order of members (tests/over_mcp/test_first_answers.py). A message that is not known here, or that
+them, but for the order of members (tests/heart/mcp/test_first_answers.py). A message that is not known here, or that
 clients do not send exactly so, is left to the SDK.
 """
 

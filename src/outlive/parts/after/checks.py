@@ -29,8 +29,8 @@ _HINT = (
 )
 
 
-def parsed(ctx: Context, args: Mapping[str, object]) -> list[Edge]:
-    """Return what a job is to wait for, each once. Errors: invalid_argument, job_not_found, denied."""
+def kept(ctx: Context, args: Mapping[str, object]) -> dict[str, object]:
+    """Return what is kept of a call: what the job is to wait for, each once. Errors: invalid_argument, job_not_found, denied."""
     given = args.get(AFTER)
     items = list(given) if isinstance(given, (list, tuple)) else [given]
     if len(items) > _MOST:
@@ -40,7 +40,7 @@ def parsed(ctx: Context, args: Mapping[str, object]) -> list[Edge]:
         one = item if isinstance(item, Edge) else edge(ctx, item, {})
         if one not in edges:
             edges.append(one)
-    return edges
+    return {AFTER: [edge.to_dict() for edge in edges]} if edges else {}
 
 
 def require(definition: Definition) -> None:

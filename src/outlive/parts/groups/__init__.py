@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from outlive.part import Context, Definition, Part, Selected
+from outlive.part import Definition, Part
 
 GROUP = "group"  # the argument, and the member of `meta.json` and of answers
 
@@ -18,6 +16,8 @@ def group_of(definition: Definition) -> str | None:
 class Groups(Part):
     name = "groups"
     of_job = "outlive.parts.groups.of_group:InGroup"
+    kept = {GROUP: "outlive.parts.groups.members:kept"}
+    selected = {GROUP: "outlive.parts.groups.members:selected"}
     arguments = {
         "tags": "outlive.parts.groups.arguments:OF_JOB",
         "owner": "outlive.parts.groups.arguments:OF_JOBS",
@@ -25,22 +25,6 @@ class Groups(Part):
     }
     given = "outlive.parts.groups.answers:Grouped"
     listed = "outlive.parts.groups.answers:Grouped"
-
-    def kept(self, ctx: Context, args: Mapping[str, object]) -> dict[str, object]:
-        group = args.get(GROUP)
-        if not isinstance(group, str):
-            return {}
-        from outlive.parts.groups import members
-
-        return {GROUP: members.checked(group)}
-
-    def selected(self, ctx: Context, args: Mapping[str, object]) -> Selected | None:
-        group = args.get(GROUP)
-        if not isinstance(group, str):
-            return None
-        from outlive.parts.groups import members
-
-        return members.selected(ctx, group, args)
 
 
 PART = Groups()

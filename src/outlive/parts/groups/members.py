@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from outlive import limits
+from outlive.core.members import text_of
 from outlive.core.quoted import one_line
 from outlive.errors import OutliveError, argument, invalid
 from outlive.jobs import awaited, lookup
@@ -30,8 +31,12 @@ class Member(NamedTuple):
         return self.definition.job_id
 
 
-def checked(group: str) -> str:
-    """Return the name of a group as it is kept. Errors: invalid_argument."""
+def kept(ctx: Context, args: Mapping[str, object]) -> dict[str, object]:
+    """Return what is kept of a call: the name of the group. Errors: invalid_argument."""
+    return {GROUP: _checked(text_of(args, GROUP))}
+
+
+def _checked(group: str) -> str:
     name = one_line(group)
     if not name or len(name) > limits.MAX_TITLE_CHARS:
         message = f"{argument(GROUP)} is a name of 1 to {limits.MAX_TITLE_CHARS} characters, not {group[:60]!r}"
@@ -39,9 +44,9 @@ def checked(group: str) -> str:
     return name
 
 
-def selected(ctx: Context, group: str, args: Mapping[str, object]) -> Selected:
+def selected(ctx: Context, args: Mapping[str, object]) -> Selected:
     """Return the jobs of a group that a call is about, and what a list says if there are none. Errors: invalid_argument."""
-    group = checked(group)
+    group = _checked(text_of(args, GROUP))
     found = list(_every(ctx, group))
     is_open = ctx.verb == "list" and any(args.get(name) for name in ("all", "cwd", "owner"))
     mine = found if is_open else [one for one in found if awaited.is_mine(ctx, one.definition)]

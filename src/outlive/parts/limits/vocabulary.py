@@ -7,12 +7,15 @@ stored, shown, and sent to another machine as it stands.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from outlive import limits
+from outlive.core.members import object_of
 from outlive.core.nearest import nearest
 from outlive.core.units import byte_count, duration_ms
 from outlive.errors import OutliveError, argument, invalid
+from outlive.part import Context
 from outlive.parts.limits.names import CPU_TIME, CPUS, GPUS, MEMORY, NAMES, NICE, OPTIONS, PROCESSES
 from outlive.parts.resources import RESOURCES, Resources
 
@@ -20,6 +23,12 @@ _MOST = 10**6  # of processors, devices and processes
 _LEAST_BYTES = 1024**2  # less is a number whose unit was forgotten
 _LEAST_CPU_MS = 1_000  # the kernel counts whole seconds (RLIMIT_CPU)
 _OPTION = "letters, digits, - and _"
+
+
+def kept(ctx: Context, args: Mapping[str, object]) -> dict[str, object]:
+    """Return what is kept of a call. Errors: as `parsed`."""
+    asked = parsed(object_of(args, RESOURCES))
+    return {} if asked is None else {RESOURCES: asked.to_dict()}
 
 
 def parsed(given: dict[str, Any]) -> Resources | None:

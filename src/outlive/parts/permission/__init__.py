@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from outlive.part import Context, Part
-from outlive.parts.permission.approvals.asked import MEMBER
+from outlive.part import Part
 
 POLICY = "policy"  # the section of the configuration
 
@@ -32,9 +29,6 @@ class Permission(Part):
         "outlive.parts.permission.gate",
         "outlive.parts.permission.at_terminal.ask",
     )
-
-    def kept(self, ctx: Context, args: Mapping[str, object]) -> dict[str, object]:
-        return {MEMBER: None}  # what is asked is written when it is decided
 
 
 PART = Permission()

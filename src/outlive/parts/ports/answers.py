@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from outlive.answers import HIDDEN, Part, field, optional
 
-from outlive.answers import HIDDEN, Part, optional
+
+class Port(Part):
+    """A port that the job leases."""
+
+    port: int = field("Its number.")
+    url: str = field("Where a server at this port is reached, if it speaks HTTP.")
 
 
 class Leased(Part):
@@ -12,12 +17,12 @@ class Leased(Part):
 
     IN_SENTENCES = frozenset({"ports"})
 
-    ports: dict[str, Any] | None = optional(
-        "The ports that the job leases, by name: {port, url}. Absent once it has ended.", human=HIDDEN
+    ports: dict[str, Port] | None = optional(
+        "The ports that the job leases, by name. Absent once it has ended.", human=HIDDEN
     )
 
 
 class InList(Part):
     """Its ports."""
 
-    ports: dict[str, Any] | None = optional("The ports that the job leases: number by name.")
+    ports: dict[str, int] | None = optional("The ports that the job leases: number by name.")

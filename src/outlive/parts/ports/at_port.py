@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from outlive.config import state_directory
 from outlive.core.ids import is_id, short_id
+from outlive.core.members import number_of
 from outlive.core.quoted import one_line
 from outlive.errors import OutliveError
 from outlive.jobs import lookup
@@ -20,9 +21,10 @@ from outlive.system import ports, process, tree
 _MARK = tree.COOKIE.encode() + b"="
 
 
-def selected(ctx: Context, port: int) -> Selected:
+def selected(ctx: Context, args: Mapping[str, object]) -> Selected:
     """Return the jobs at a port, and what is said of them: from which directory each is, or which other process listens. A
     caller who could not see that process is not told whether there is one."""
+    port = number_of(args, "port")
     listening = list(_listening(port))
     found = dict.fromkeys([*filter(None, map(_job_of, listening)), *_lessee(ctx, port)])
     places = {job_id: place for job_id in found if (place := _place(ctx, job_id)) is not None}

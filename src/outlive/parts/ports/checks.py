@@ -21,9 +21,11 @@ _TABLE = "ports"  # in the directory of outlive's state: all job roots of a user
 _MARK = re.compile(r"\{port:([^{}]*)\}")
 
 
-def parsed(ctx: Context, args: Mapping[str, object]) -> Asked:
-    """Return what a call asks for. Errors: invalid_argument, config_error."""
+def kept(ctx: Context, args: Mapping[str, object]) -> dict[str, object]:
+    """Return what is kept of a call: the ports that it asks for. Errors: invalid_argument, config_error."""
     names = texts_of(args, PORTS)
+    if not names:
+        return {}
     wrong = next((name for name in names if not is_port_name(name)), None)
     if wrong is not None:
         hint = (
@@ -38,7 +40,7 @@ def parsed(ctx: Context, args: Mapping[str, object]) -> Asked:
         raise invalid(PORTS, f"{len(names)} ports; a job has at most {_MOST}")
     taken = settings.of(ctx.config)
     table = os.path.join(state_directory(ctx.env), _TABLE)
-    return Asked(names=names, first=taken.first, last=taken.last, table=table)
+    return {PORTS: Asked(names=names, first=taken.first, last=taken.last, table=table).to_dict()}
 
 
 def require(definition: Definition) -> None:

@@ -10,7 +10,7 @@ from outlive.core.records import State
 from outlive.part import Inspection, Look, Said
 from outlive.part_of_job import OfJob
 from outlive.parts.ports import PORTS, asked, checks
-from outlive.parts.ports.answers import InList, Leased
+from outlive.parts.ports.answers import InList, Leased, Port
 
 
 class OfPorts(OfJob):
@@ -30,14 +30,14 @@ class OfPorts(OfJob):
 
     def described(self, look: Look) -> Said | None:
         found = _in_use(look.inspection)
-        shown: dict[str, object] = {name: {"port": port, "url": url(port)} for name, port in found.items()}
+        shown = {name: Port(port=port, url=url(port)) for name, port in found.items()}
         sandbox = self.definition.sandbox
         is_apart = sandbox is not None and sandbox.network != "open"
         why = "The job has a network of its own: nothing outside of it reaches its ports." if is_apart else None
         return Said(Leased(ports=shown), advice.told(advice.SANDBOX, why)) if found else None
 
     def entry_of(self, inspection: Inspection) -> InList | None:
-        found: dict[str, object] = {**_in_use(inspection)}
+        found = _in_use(inspection)
         return InList(ports=found) if found else None
 
 

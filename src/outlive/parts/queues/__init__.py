@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from outlive.part import Context, Part, Selected
+from outlive.part import Part
 
 QUEUE = "queue"  # the argument, the section of the configuration, and the member of `meta.json` and of `state.json`
 QUEUED = "queued"  # the member of answers
@@ -18,29 +16,12 @@ class Queues(Part):
         "dedupe_key": "outlive.parts.queues.arguments:OF_JOB",
         "owner": "outlive.parts.queues.arguments:OF_LIST",
     }
+    kept = dict.fromkeys((QUEUE, "priority"), "outlive.parts.queues.checks:kept")
+    selected = {QUEUE: "outlive.parts.queues.in_queue:selected"}
     of_job = "outlive.parts.queues.of_job:InQueue"
     fields = "outlive.parts.queues.answers:InLine"
+    why_not_started = {QUEUED: "outlive.parts.queues.of_job:why_not_started"}
     listed = "outlive.parts.queues.answers:InList"
-    after_waits = ("outlive.parts.queues.in_queue",)
-
-    def kept(self, ctx: Context, args: Mapping[str, object]) -> dict[str, object]:
-        if not (args.get(QUEUE) or args.get("priority") or ctx.config.is_set("exec", QUEUE)):
-            return {}
-        from outlive.parts.queues import checks
-
-        asked = checks.parsed(ctx, args)
-        return {} if asked is None else {QUEUE: asked.to_dict()}
-
-    def why_not_started(self, answer: Mapping[str, object]) -> str | None:
-        return "it waits in a queue" if answer.get(QUEUED) else None
-
-    def selected(self, ctx: Context, args: Mapping[str, object]) -> Selected | None:
-        name = args.get(QUEUE)
-        if not isinstance(name, str):
-            return None
-        from outlive.parts.queues import in_queue
-
-        return in_queue.selected(ctx, name)
 
 
 PART = Queues()

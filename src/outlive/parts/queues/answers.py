@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Any
+from outlive.answers import HIDDEN, Part, field, optional
 
-from outlive.answers import HIDDEN, Part, optional
+_NAME = "The name of the queue."
+_POSITION = "Its place in the line; 1 is next."
 
-_HELP = (
-    "There while the job waits for its start in a queue: {name, position, slots, running, reason}. position: 1 is next; "
-    "reason: slots, memory or load."
-)
+
+class Queued(Part):
+    """Its place in a queue, and what the queue lacks."""
+
+    name: str = field(_NAME)
+    position: int = field(_POSITION)
+    slots: int = field("How many jobs of the queue run at a time.")
+    running: int = field("How many do now.")
+    reason: str = field("What is missing for the next start.", enum=["slots", "memory", "load"])
+
+
+class ListedPlace(Part):
+    """Its place in a queue."""
+
+    name: str = field(_NAME)
+    position: int = field(_POSITION)
 
 
 class InLine(Part):
@@ -17,12 +30,10 @@ class InLine(Part):
 
     IN_SENTENCES = frozenset({"queued"})
 
-    queued: dict[str, Any] | None = optional(_HELP, human=HIDDEN)
+    queued: Queued | None = optional("There while the job waits for its start in a queue.", human=HIDDEN)
 
 
 class InList(Part):
     """Its place in a queue."""
 
-    queued: dict[str, Any] | None = optional(
-        "There while the job waits in a queue: {name, position}. position: 1 is next."
-    )
+    queued: ListedPlace | None = optional("There while the job waits in a queue.")

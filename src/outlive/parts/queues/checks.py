@@ -22,15 +22,15 @@ def table_of(ctx: Context, name: str) -> str:
     return os.path.join(state_directory(ctx.env), _TABLES, name)
 
 
-def parsed(ctx: Context, args: Mapping[str, object]) -> Asked | None:
-    """Return what a call asks for; None if it is no queue. Errors: invalid_argument, config_error."""
+def kept(ctx: Context, args: Mapping[str, object]) -> dict[str, object]:
+    """Return what is kept of a call: the queue that it asks for. Errors: invalid_argument, config_error."""
     given = text_of(args, QUEUE) if isinstance(args.get(QUEUE), str) else None
     name = _of_every_job(ctx, args) if given is None else given
     priority = number_of(args, "priority")
     if name in ("", settings.NONE):
         if priority:
             raise invalid("priority", f"{argument('priority')} is that in a queue, and the job is in none")
-        return None
+        return {}
     known = settings.of(ctx.config)
     if name not in known:
         hint = known_hint(name, [*known])
@@ -38,7 +38,8 @@ def parsed(ctx: Context, args: Mapping[str, object]) -> Asked | None:
             raise misconfigured(f"exec.queue names no queue: {name!r}", hint)
         raise invalid(QUEUE, f"{argument(QUEUE)} names no queue: {name!r}", hint=hint)
     queue = known[name]
-    return Asked(name=name, **queue._asdict(), priority=priority, table=table_of(ctx, name))
+    asked = Asked(name=name, **queue._asdict(), priority=priority, table=table_of(ctx, name))
+    return {QUEUE: asked.to_dict()}
 
 
 def _of_every_job(ctx: Context, args: Mapping[str, object]) -> str:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+from outlive.core.members import text_of
 from outlive.core.units import counted
 from outlive.errors import OutliveError, argument, invalid
 from outlive.jobs import lookup
@@ -13,8 +16,9 @@ from outlive.parts.queues.checks import known_hint, table_of
 from outlive.parts.queues.table import Table
 
 
-def selected(ctx: Context, name: str) -> Selected:
+def selected(ctx: Context, args: Mapping[str, object]) -> Selected:
     """Return the jobs in a queue, those that run first, then the line. Errors: invalid_argument."""
+    name = text_of(args, QUEUE)
     known = settings.of(ctx.config)
     may_run = lookup.live_ids(ctx.caller)
     places = {job_id: place for job_id in may_run if (place := _place(ctx, job_id, name)) is not None}

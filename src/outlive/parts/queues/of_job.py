@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from outlive.answers import advice
@@ -10,7 +10,7 @@ from outlive.core.units import counted, size
 from outlive.part import Inspection, Look, Said
 from outlive.part_of_job import OfJob
 from outlive.parts.queues import asked, checks, room
-from outlive.parts.queues.answers import InLine, InList
+from outlive.parts.queues.answers import InLine, InList, ListedPlace, Queued
 from outlive.parts.queues.asked import Asked
 from outlive.parts.queues.table import Table
 
@@ -40,18 +40,15 @@ class InQueue(OfJob):
         wait = wait_of(look.inspection)
         if wait is None:
             return None
-        queued: dict[str, object] = {
-            "name": wait.queue.name,
-            "position": wait.position,
-            "slots": wait.queue.slots,
-            "running": wait.running,
-            "reason": wait.lacking,
-        }
+        queue = wait.queue
+        queued = Queued(
+            name=queue.name, position=wait.position, slots=queue.slots, running=wait.running, reason=wait.lacking
+        )
         return Said(InLine(queued=queued), advice.told(advice.WAITS, _sentence(wait)))
 
     def entry_of(self, inspection: Inspection) -> InList | None:
         wait = wait_of(inspection)
-        return None if wait is None else InList(queued={"name": wait.queue.name, "position": wait.position})
+        return None if wait is None else InList(queued=ListedPlace(name=wait.queue.name, position=wait.position))
 
 
 def wait_of(inspection: Inspection) -> Wait | None:
@@ -85,3 +82,8 @@ def _sentence(wait: Wait) -> str:
         return f"It waits in the queue {queue.name}, {place}: its jobs start while the load is below {queue.load:g} for each core."
     runs = "runs" if wait.running == 1 else "run"
     return f"It waits for a slot of the queue {queue.name}: {place}, {counted(wait.running, 'job')} {runs}."
+
+
+def why_not_started(answer: Mapping[str, object]) -> str:
+    """Return for what the job of an answer waits."""
+    return "it waits in a queue"

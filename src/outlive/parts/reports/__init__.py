@@ -5,9 +5,7 @@ has bounds, a report that cannot be read is told in a sentence, and its texts ar
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from outlive.part import Context, Part
+from outlive.part import Part
 
 REPORT = "report"  # the argument, and the member of `meta.json`
 
@@ -15,12 +13,10 @@ REPORT = "report"  # the argument, and the member of `meta.json`
 class Reports(Part):
     name = "reports"
     arguments = {"watch_file": "outlive.parts.reports.arguments:ARGUMENTS"}
+    kept = {REPORT: "outlive.parts.reports.checks:kept"}
     of_job = "outlive.parts.reports.of_job:OfReport"
     fields = "outlive.parts.reports.answers:Reported"
     lines_of = dict.fromkeys(("tests", "report_problem"), "outlive.parts.reports.wording:lines")
-
-    def kept(self, ctx: Context, args: Mapping[str, object]) -> dict[str, object]:
-        return {REPORT: args.get(REPORT)}
 
 
 PART = Reports()

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 
 from outlive.core.records import Definition
 from outlive.errors import argument, invalid
+from outlive.part import Context
 from outlive.parts.reports import REPORT, bounds
 from outlive.system.paths import is_in
 
 _PARENT = ".."
+
+
+def kept(ctx: Context, args: Mapping[str, object]) -> dict[str, object]:
+    """Return what is kept of a call."""
+    return {REPORT: args[REPORT]}
 
 
 def require(definition: Definition) -> None:

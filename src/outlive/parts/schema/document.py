@@ -12,7 +12,7 @@ from outlive.answers.reading import Added
 from outlive.errors import CODES
 from outlive.verbs.spec import Verb
 
-CHANGED = "2026-11-30T00:44:01.000Z"  # when this schema last changed; scripts/answer_schema.py sets it
+CHANGED = "2026-11-30T02:33:12.000Z"  # when this schema last changed; scripts/answer_schema.py sets it
 _TYPES = {str: "string", int: "integer", float: "number", bool: "boolean", list: "array", dict: "object"}
 _NULL = type(None)
 # The records name these for the type checker alone
@@ -107,7 +107,7 @@ def _of_field(field: Field, hint: Any) -> dict[str, Any]:
 
 
 def _of_type(hint: Any) -> dict[str, Any]:
-    if hint is typing.Any:
+    if hint in (typing.Any, object):
         return {}
     origin = typing.get_origin(hint) or hint
     if origin is typing.Annotated:  # answers/shapes.py
@@ -121,6 +121,8 @@ def _of_type(hint: Any) -> dict[str, Any]:
         made["minimum"] = 0
     elif origin is list:
         made["items"] = _of_items(typing.get_args(hint)[0])
+    elif origin is dict and (values := _of_items(typing.get_args(hint)[1])):
+        made["additionalProperties"] = values
     return made
 
 

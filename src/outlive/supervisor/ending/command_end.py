@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 
 from outlive.core.records import State
-from outlive.supervisor.added import Added
+from outlive.supervisor.added import AllAdded
 from outlive.supervisor.confined import loaded
 from outlive.supervisor.ending import oom_verdict, outcome
 from outlive.supervisor.ending.members import Reaper
@@ -27,7 +27,7 @@ class CommandEnd:
         loop: EventLoop,
         job_fds: JobFds,
         reaper: Reaper,
-        added: Added,
+        added: AllAdded,
         *,
         parent: bool,
         on_end: Callable[[], None],

@@ -54,7 +54,7 @@ def start(request: Request, stdin_fd: int | None, waiter: socket.socket | None, 
         supervisor=own_identity(),
         phase="spawning",
     )
-    added = AllAdded(definition, ())
+    added = AllAdded(())
     wait: waiting.WaitForStart | None = None
     try:
         if request.masked:  # first of all: without these files output is shown as it is

@@ -12,7 +12,7 @@ import pytest
 from support.mcp_client import RawMcp, server_command
 from support.wait import until
 
-CASES = tomllib.loads((Path(__file__).parents[1] / "cases.toml").read_text())["case"]
+CASES = tomllib.loads((Path(__file__).parents[2] / "cases.toml").read_text())["case"]
 DEAF = "trap '' HUP INT QUIT PIPE; exec \"$@\""  # as under nohup, or in the background of a script
 
 

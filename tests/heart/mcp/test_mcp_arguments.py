@@ -64,7 +64,7 @@ def test_configured_defaults_go_before_declared_ones_and_stay_in_bounds() -> Non
 
 @pytest.mark.parametrize("name", ["job", "job-id"])
 def test_a_job_is_named_by_any_of_its_names(name: str) -> None:
-    """The other ones are in over_mcp/test_tool_names.py."""
+    """The other ones are in test_tool_names.py."""
     assert read("process", action="tail", **{name: "01JABC"})["job"] == "01JABC"
 
 

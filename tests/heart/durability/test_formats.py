@@ -14,7 +14,7 @@ from outlive import limits
 from support import processes
 from support.cli import Cli
 
-JOBS = Path(__file__).parent.parent / "fixtures" / "jobs"
+JOBS = Path(__file__).parents[2] / "fixtures" / "jobs"
 OLD = sorted(path.name for path in JOBS.iterdir() if path.name != "newer")
 LATER = {"unfinished": {"lost", "reboot"}}  # the reason that only who looks now can know
 

@@ -181,7 +181,8 @@ def test_on_the_command_line_it_waits_for_the_jobs_of_this_directory(cli: Cli, j
 
 
 def test_a_job_that_goes_on_unasked_is_named_without_its_lines(mcp_session: McpSession, cli: Cli, work: Path) -> None:
-    build = background(mcp_session, f"echo compiling; {GATE}")
+    build = background(mcp_session, f"until [ -e say ]; do sleep 0.1; done; echo compiling; {GATE}")
+    (work / "say").touch()  # not before the start is answered, which would say it already
     cli.ok("wait", build, "--until", "output")
     quick = background(mcp_session, "echo bad; exit 1")
     cli.ok("wait", quick)

@@ -11,7 +11,7 @@ import pytest
 
 from load import ROWS
 
-LOAD = Path(__file__).parents[1] / "load.py"
+LOAD = Path(__file__).parents[2] / "load.py"
 
 
 @pytest.mark.fault("F26", "F59", "F66", "F68", "F71", "F75")

@@ -122,7 +122,3 @@ def test_what_cannot_be_given_is_refused(face: Face, work: Path, given: dict[str
     error = face.error("run", code="invalid_argument", **{"command": "touch ran", **given})
     assert message in error["message"]
     assert not (work / "ran").exists()
-
-
-def test_braces_mean_nothing_without_ports(face: Face) -> None:
-    assert face.ok("run", command="echo {port:web} {port:}")["output"] == "{port:web} {port:}\n"

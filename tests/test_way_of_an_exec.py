@@ -18,7 +18,7 @@ from outlive.mcp import threads
 from support.calls import BOUND_S, calls_of, server_of
 
 SOURCE = Path(outlive.__file__).parent
-PAGE = Path(__file__).parents[2] / "docs" / "explanation" / "architecture.md"
+PAGE = Path(__file__).parents[1] / "docs" / "explanation" / "architecture.md"
 # Of a server with a process of its own; for a client that takes tasks
 ELSEWHERE = {
     "mcp/stdio/transport.py:_Reader.read",

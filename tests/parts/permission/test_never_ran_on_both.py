@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -19,8 +20,9 @@ def _asks(place: Path) -> None:
 
 
 @pytest.fixture(params=["cli", "mcp"])
-def face(request: pytest.FixtureRequest, cli: Cli, mcp_session: McpSession) -> Face:
-    return Face(request.param, cli, mcp_session)
+def face(request: pytest.FixtureRequest, cli: Cli, place: Path) -> Iterator[Face]:
+    with McpSession(log=place / "mcp.log") as session:
+        yield Face(request.param, cli, session)
 
 
 @pytest.fixture(params=["withdrawn", "denied"])

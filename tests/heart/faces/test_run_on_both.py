@@ -343,3 +343,7 @@ def test_a_search_finds_a_line_that_the_other_stream_cut_in_two(face: Face) -> N
         "No line matches 'EXPECTED'. (?i)EXPECTED finds line"
     )
     assert "hint" not in face.ok("log", job, search="last"), "the merged lines come first"
+
+
+def test_braces_mean_nothing_without_ports(face: Face) -> None:
+    assert face.ok("run", command="echo {port:web} {port:}")["output"] == "{port:web} {port:}\n"

@@ -7,9 +7,9 @@ import re
 import pytest
 from hypothesis import example, given
 
+from heart.render.test_render_plain_text import TEXTS
 from outlive.render.plain_text import readable
 from outlive.render.redraws import replayed
-from unit.test_render_plain_text import TEXTS
 
 UP, ERASE = "\x1b[1A", "\x1b[2K"
 TO_A_ROW = r"(?:\x1b\[|\x9b)[0-9;]*[Hfd]"

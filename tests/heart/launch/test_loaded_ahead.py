@@ -1,6 +1,6 @@
 """An update of outlive may replace its files at any time: what a long-lived process may import later is loaded ahead.
 
-A server has its code in memory besides (tests/durability/test_updates.py)."""
+A server has its code in memory besides (tests/heart/durability/test_updates.py)."""
 
 from __future__ import annotations
 

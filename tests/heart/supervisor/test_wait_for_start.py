@@ -60,7 +60,7 @@ def listener(tmp_path: Path) -> socket.socket:
 
 
 def waits(disk: Disk, step: Callable[[Waiting], None]) -> WaitForStart | None:
-    added = AllAdded(Definition(), [Steps(step)])
+    added = AllAdded([Steps(step)])
     return begun(cast("JobDir", disk), Request(), State(), added)
 
 

@@ -13,7 +13,7 @@ from outlive.cli.main import main
 from outlive.mcp.caller import owner_of
 from outlive.mcp.job_environment import JobEnvironment, job_directory, merged_path
 
-PLUGIN = Path(__file__).resolve().parent.parent.parent / "plugins" / "outlive"
+PLUGIN = Path(__file__).resolve().parents[3] / "plugins" / "outlive"
 
 
 def test_an_owner_is_client_and_session() -> None:

@@ -23,9 +23,11 @@ from outlive.part import Part
 
 class MadeUp(Part):
     name = "made_up"
+    kept = {"command": "outlive.parts.made_up:kept"}
 
-    def kept(self, ctx, args):
-        return {"made_up": os.environ["MADE_UP"]} if "MADE_UP" in os.environ else {}
+
+def kept(ctx, args):
+    return {"made_up": os.environ["MADE_UP"]} if "MADE_UP" in os.environ else {}
 
 
 PART = MadeUp()

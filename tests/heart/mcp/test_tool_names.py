@@ -41,7 +41,7 @@ def test_names_are_taken_in_the_spellings_that_clients_use(mcp_session: McpSessi
 
 WRONG: list[tuple[str, dict[str, Any], str, str | None, str]] = [
     # tool, arguments, error code, details.field, a word of the text. What is refused where a call is read is one of each
-    # kind; unit/test_mcp_arguments.py has the others
+    # kind; test_mcp_arguments.py has the others
     ("exec", {}, "invalid_argument", "command", "command"),
     *(("exec", {"command": empty}, "invalid_argument", "command", "empty") for empty in ("", "  ", [], ["", "x"])),
     ("exec", {"command": ["echo", 1, None]}, "invalid_argument", "command", "array of strings"),
