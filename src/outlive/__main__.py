@@ -6,7 +6,7 @@ import gc
 import os
 import sys
 
-from outlive.launch import LateLauncher
+from outlive.launch.late_launcher import LateLauncher
 
 
 def main() -> int:

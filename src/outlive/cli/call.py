@@ -9,7 +9,7 @@ from typing import Any
 from outlive.cli import stdio
 from outlive.config import Config
 from outlive.jobs.context import Context
-from outlive.launch import LateLauncher
+from outlive.launch.late_launcher import LateLauncher
 from outlive.verbs import envelope
 from outlive.verbs.spec import GlobalOptions, Verb
 

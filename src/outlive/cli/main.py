@@ -24,7 +24,7 @@ from outlive.errors import OutliveError, invalid
 from outlive.jobs import context
 from outlive.jobs.context import Context
 from outlive.jobs.told import ownership
-from outlive.launch import LateLauncher
+from outlive.launch.late_launcher import LateLauncher
 from outlive.system import fds, waiting
 from outlive.verbs import envelope
 from outlive.verbs.spec import FULL, GlobalOptions, Verb

@@ -16,7 +16,6 @@ import pytest
 
 import outlive
 from outlive import parts
-from outlive.part import Part
 from outlive.part_of_job import OfJob
 
 SOURCE = Path(outlive.__file__).parent
@@ -34,19 +33,13 @@ def test_a_fork_server_has_loaded_large_code_too() -> None:
     assert _reachable(loaded, HOOKS) == loaded
 
 
-# Hooks in the declaration of a part (part.py): no supervisor calls any, a server alone some, and one comes before any wait
-HOOKS = {name for kind in (Part, OfJob) for name, hook in vars(kind).items() if callable(hook)}
+# What a part does for a job in a caller (part_of_job.py): no supervisor calls it
+HOOKS = {name for name, hook in vars(OfJob).items() if callable(hook)}
 IN_A_SERVER = {"tools", "reads_object", "longest_call_ms"}
-NOT_LATER = IN_A_SERVER | {"run_instead"}
 # Loaded before the wait: a look at a condition, or the program, comes first
 EARLY = (
     "outlive.jobs.awaited",
-    "outlive.parts.after.checks",
     "outlive.jobs.conditions.http_get",
-    "outlive.parts.groups.members",
-    "outlive.parts.ports.checks",
-    "outlive.parts.ports.settings",
-    "outlive.parts.reports.checks",
 )
 
 
@@ -86,7 +79,7 @@ def _loaded(code: str) -> set[str]:
     return set(json.loads(done.stdout))
 
 
-def _reachable(loaded: Iterable[str], never_called: set[str] = NOT_LATER) -> set[str]:
+def _reachable(loaded: Iterable[str], never_called: set[str] = IN_A_SERVER) -> set[str]:
     """These modules, what they may import at any time, what that may import, and so on."""
     seen = set(loaded)
     todo = sorted(seen)

@@ -18,7 +18,7 @@ from outlive.core.quoted import visible
 from outlive.errors import OutliveError
 from outlive.jobs.context import Context, Principal
 from outlive.jobs.told.notices import of_session, of_window
-from outlive.launch import LateLauncher
+from outlive.launch.late_launcher import LateLauncher
 from outlive.store.root import Store, default_path
 from outlive.verbs.spec import GlobalOptions
 
