@@ -12,11 +12,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from outlive.core.record import Record
 from outlive.errors import OutliveError
 from outlive.system import mounts
-from outlive.system.paths import followed, is_in
+from outlive.system.paths import followed, is_in, may_change
 
 _CACHE = ".cache/outlive/sandbox"  # below a home: what tools write in sandboxes
 # At the top of a directory that is worked in: another call may have let jobs write there
-_CLONE, _ENVIRONMENT, _MODULES = ".git", "pyvenv.cfg", "node_modules"
+_CLONE, _ENVIRONMENT = ".git", "pyvenv.cfg"
+_NAMES = frozenset("node_modules .venv venv".split())  # a job could take away what is in them
 _TOOLCHAINS = frozenset(  # hidden clones that hold what a project would: whose programs those of outlive call (ProxyCommand)
     ".pyenv .rbenv .nodenv .jenv .goenv .plenv .phpenv .luaenv .tfenv .rakubrew .nvm .asdf .fzf .linuxbrew .emsdk".split()
 )
@@ -66,6 +67,7 @@ class _Wall:
 
     def __init__(self, env: Mapping[str, str]) -> None:
         self._homes = [*dict.fromkeys(map(os.path.realpath, (env.get("HOME") or "/", os.path.expanduser("~"))))]
+        self._environment = env.get("VIRTUAL_ENV", "").rstrip("/")
         roots = [place for path in _workspaces for place in (path, os.path.realpath(path))]
         self._roots = [path for path in dict.fromkeys(roots) if not self._is_above(path)]
         self._roots += [os.path.join(home, _CACHE) for home in self._homes]
@@ -90,9 +92,9 @@ class _Wall:
     def _project(self, path: str) -> bool:
         while not self._is_above(path):
             name = os.path.basename(path)
-            is_one = name == _MODULES or os.path.lexists(f"{path}/{_ENVIRONMENT}")
+            is_one = name in _NAMES or path == self._environment or os.path.lexists(f"{path}/{_ENVIRONMENT}")
             is_one = is_one or (os.path.lexists(f"{path}/{_CLONE}") and name not in _TOOLCHAINS)
-            if is_one and os.access(path, os.W_OK):  # not the site's, which jobs of this user cannot write
+            if is_one and may_change(path):  # not the site's, which jobs of this user cannot write
                 return True
             path = os.path.dirname(path)
         return False

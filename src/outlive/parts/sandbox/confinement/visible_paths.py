@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from outlive.core.records import Sandbox
 from outlive.system import paths
 from outlive.system.fds import listed
-from outlive.system.paths import followed
+from outlive.system.paths import followed, may_change
 
 is_in, reached = paths.is_in, paths.reached
 
@@ -159,18 +159,13 @@ def toolchains(environment: Mapping[str, str], home: str) -> list[str]:
     return [path for path in named if fixed(path, home) is not None]
 
 
-def is_ours(path: str) -> bool:
-    """Return whether this user can write a file, or make a link in a directory, now or after a chmod(2)."""
-    return os.access(path, os.W_OK) or os.stat(path).st_uid == os.geteuid()
-
-
 def fixed(path: str, home: str, trusted: Iterable[str] = (), *, written: Iterable[str] = ()) -> str | None:
     """Return where a path leads; None if a job can have decided that: each link on the way lies in the home itself, above
     it, in a `trusted` directory, or where this user writes nothing, and none in `written`. In a workspace `.venv` may be a
     link to your keys, made by a job so that the next one sees them. It is one look: at a second one there may be another link."""
     place, links = followed(path)
     is_known = all(
-        is_in(home, [folder]) or is_in(folder, SYSTEM) or folder in trusted or not is_ours(folder)
+        is_in(home, [folder]) or is_in(folder, SYSTEM) or folder in trusted or not may_change(folder)
         for folder in map(os.path.dirname, links)
     )
     return place if is_known and not any(is_in(link, written) for link in links) else None
