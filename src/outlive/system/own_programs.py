@@ -156,6 +156,22 @@ def may_start(words: Sequence[str], env: Mapping[str, str], ours: Iterable[str])
     return (is_ours or is_safe(program, env)) and not any(wall.mentions(word, command=True, safe=True) for word in rest)
 
 
+def require_unwritten(words: Iterable[str], env: Mapping[str, str], what: str) -> None:
+    """Errors: launch_failed if one of these words, which the configuration has for such a program, has a path in it that a
+    job can have written: ssh would run what a file for its option -F says."""
+    wall = _Wall(env)
+    for word in words:
+        if wall.mentions(word, command=True, safe=True):
+            message = f"{what} name what a job in a sandbox may have written: {word}"
+            raise OutliveError("launch_failed", message, hint="Put it elsewhere, outside of every project.")
+
+
+def elsewhere(words: Sequence[str], env: Mapping[str, str]) -> list[str]:
+    """Return the words that start such a program in a directory where no job writes: ssh, and what a profile calls, take
+    what is named relative to it. Errors: launch_failed."""
+    return [find("sh", env, os.defpath), "-c", 'cd / && unset OLDPWD && exec "$0" "$@"', *words]
+
+
 def _signature(path: str) -> list[tuple[int, int, int]]:
     """Return device, inode and last change of a file, of what it is a link to, and of the directories above both."""
     steps = dict.fromkeys((os.path.abspath(path), os.path.realpath(path)))
