@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import builtins
 import os
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from outlive import config
 from outlive.core.env_files import read_env_files
 from outlive.core.records import Definition, Sandbox
 from outlive.errors import OutliveError
+from outlive.jobs.command import given_in
 from outlive.jobs.definition import open_stdin
 from outlive.jobs.starting.boundary import reading_in
+from outlive.parts.after import chain
 from outlive.parts.failures.causes import line_ends
 from outlive.parts.permission.approvals.files import _first_line
 from outlive.parts.sandbox.confinement import gitconfig
@@ -36,8 +40,11 @@ def command(path: str) -> Definition:
         lambda path: gitconfig.without_secrets(path, "ignore"),
         lambda path: ConfigFile(path).read(),
         lambda path: open_stdin(path, reading_in(Sandbox(mode="workspace-write", roots=["/ws"]))),
+        lambda path: given_in({"script": path, "command": []}),
+        chain._of_file,
+        lambda path: config.load({}, path),
     ],
-    ids="open interpreter env_file line_ends gitconfig project stdin".split(),
+    ids="open interpreter env_file line_ends gitconfig project stdin script chain config".split(),
 )
 def test_a_device_is_not_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, read: Callable[[str], object]) -> None:
     link, touched = tmp_path / "link", []
@@ -50,6 +57,10 @@ def test_a_device_is_not_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
         return fd
 
     monkeypatch.setattr(os, "open", recorded)
+    known = builtins.open
+    monkeypatch.setattr(  # which does not call os.open by itself
+        builtins, "open", lambda path, *more, **how: known(path, *more, **{"opener": recorded, **how})
+    )
     try:
         read(str(link))
     except (OSError, OutliveError):

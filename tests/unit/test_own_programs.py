@@ -154,6 +154,7 @@ def test_what_a_job_wrote_is_loaded_by_no_such_program(place: Path) -> None:
         "LD_AUDIT": "./x.so",
         "LD_LIBRARY_PATH": f"{work}/lib",
         "LOCPATH": "locales",
+        "GCONV_PATH": f"{work}/gconv",
         "FPATH": "functions:./more",
         "PYTHONPATH": f"{work}/src:src",
         "PYTHONHOME": f"{work}/python",
@@ -201,6 +202,7 @@ def test_what_a_job_wrote_is_loaded_by_no_such_program(place: Path) -> None:
         "LD_PRELOAD",
         "LD_AUDIT",
         "LD_LIBRARY_PATH",
+        "GCONV_PATH",
     }
 
 

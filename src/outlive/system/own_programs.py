@@ -22,6 +22,7 @@ _TOOLCHAINS = frozenset(  # hidden clones that hold what a project would: whose 
     ".pyenv .rbenv .nodenv .jenv .goenv .plenv .phpenv .luaenv .tfenv .rakubrew .nvm .asdf .fzf .linuxbrew .emsdk".split()
 )
 _LISTS = ("LD_PRELOAD", "LD_AUDIT", "PERL5LIB", "RUBYLIB")  # and what ends in PATH
+_OF_LOADER = ("LD_", "GCONV_PATH")  # also iconv(3), which Python calls before its first line
 _ALSO_SEPARATE = {"LD_PRELOAD": " ", "LD_LIBRARY_PATH": ";"}  # ld.so(8)
 # They name a file whose code an interpreter or a shell runs first, or the place where it finds its own, or settings that
 # name a library to be loaded
@@ -159,9 +160,11 @@ def may_start(words: Sequence[str], env: Mapping[str, str], ours: Iterable[str])
 def require_unwritten(words: Iterable[str], env: Mapping[str, str], what: str) -> None:
     """Errors: launch_failed if one of these words, which the configuration has for such a program, has a path in it that a
     job can have written: ssh would run what a file for its option -F says."""
-    wall = _Wall(env)
+    wall, home = _Wall(env), f"{env.get('HOME') or '/'}/"
     for word in words:
-        if wall.mentions(word, command=True, safe=True):
+        if wall.mentions(
+            word.replace("~/", home).replace("%d/", home), command=True, safe=True
+        ):  # ssh_config(5), TOKENS
             message = f"{what} name what a job in a sandbox may have written: {word}"
             raise OutliveError("launch_failed", message, hint="Put it elsewhere, outside of every project.")
 
@@ -221,7 +224,9 @@ def of_ours(env: Mapping[str, str]) -> dict[str, str]:
     without those that would have the loader take libraries of a job."""
     wall = _Wall(env)
     return {
-        name: value for name, value in env.items() if not name.startswith("LD_") or _kept(name, value, wall) == value
+        name: value
+        for name, value in env.items()
+        if not name.startswith(_OF_LOADER) or _kept(name, value, wall) == value
     }
 
 

@@ -67,7 +67,8 @@ def test_nothing_for_ssh_is_taken_from_where_a_job_writes(cli: Cli, box: FakeSsh
             )
             assert "may have written" in cli.error("run", "--host", "box", "true", code="io_error")["message"]
     assert box.calls == []
-    configured(place, CONFIG.format(place=place, python=sys.executable))
+    usual = '["-oIdentityFile=~/.ssh/id", "-oControlPath=%d/.ssh/%C", "-oProxyCommand=nc -x proxy:1080 %h %p"]'
+    configured(place, CONFIG.format(place=place, python=sys.executable).replace(f'["-F", "{place}/config"]', usual))
     (box.bin / "ssh").write_text(f"#!/bin/sh\npwd > {place}/there; exit 255\n")
     cli.ok("host", "check", "box")
     assert (place / "there").read_text() == "/\n"
