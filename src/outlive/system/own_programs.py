@@ -136,7 +136,7 @@ def is_safe(path: str, env: Mapping[str, str]) -> bool:
     """Return whether no job in a sandbox can have written the program at a path, or decided which one it is. What was
     safe is so as long as neither it nor a directory above it has changed: a start asks twice for its shell."""
     try:
-        now = (_signature(path), env.get("HOME"), len(_workspaces))
+        now = (_signature(path), env.get("HOME"), env.get("VIRTUAL_ENV"), len(_workspaces))
     except OSError:  # removed, or the process may not look at it
         return _is_safe(path, _Wall(env))
     if _seen_safe.get(path) == now:
