@@ -151,7 +151,9 @@ def open_named(path: str, flags: int = 0) -> int:
     named as one. A job may have put a link to a device in the place of a file. Errors: NotRegular, OSError."""
     with Closing(os.open(path, os.O_PATH | os.O_CLOEXEC)) as there:
         mode = os.fstat(there).st_mode
-        if (stat.S_ISCHR(mode) or stat.S_ISBLK(mode)) and not path.startswith("/dev/"):
+        if stat.S_ISDIR(mode):
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
+        if (stat.S_ISCHR(mode) or stat.S_ISBLK(mode)) and os.path.dirname(path) not in ("/dev", "/dev/fd"):
             raise NotRegular(errno.EINVAL, "it is a device", path)
         return os.open(f"/proc/self/fd/{there}", os.O_RDONLY | os.O_CLOEXEC | flags)
 
