@@ -16,6 +16,7 @@ from outlive.config.checks import check_whole, checked, known, unknown
 from outlive.core.nearest import nearest
 from outlive.core.place import resolve_name
 from outlive.errors import OutliveError, misconfigured
+from outlive.system import fds
 
 
 def load(env: Mapping[str, str], path: str, given: list[str], *, must_exist: bool) -> Config:
@@ -38,7 +39,7 @@ def _text(path: str, *, must_exist: bool) -> bytes | None:
     # Where nobody named it, a FIFO is not waited for: who can write to the directory would hold every call up
     no_wait = 0 if must_exist else os.O_NONBLOCK
     try:
-        with open(path, "rb", opener=lambda name, flags: os.open(name, flags | no_wait)) as file:
+        with open(fds.open_named(path, no_wait), "rb") as file:
             if no_wait and stat.S_ISFIFO(os.fstat(file.fileno()).st_mode):
                 raise misconfigured(f"{path} is a FIFO, and no file", "Name an existing file with --config.")
             text = file.read(limits.MAX_CONFIG_BYTES + 1)

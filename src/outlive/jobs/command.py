@@ -11,7 +11,7 @@ from outlive.core.members import parse_json
 from outlive.core.record import is_passable
 from outlive.errors import argument, from_os, invalid
 from outlive.jobs.context import Principal
-from outlive.system import scripts
+from outlive.system import fds, scripts
 
 
 def given_in(args: dict[str, Any]) -> str | list[str]:
@@ -25,7 +25,7 @@ def given_in(args: dict[str, Any]) -> str | list[str]:
         other = "a command" if args["command"] else f"{argument('stdin')} -"
         raise invalid("script", f"not both: {flag} and {other}")
     try:
-        with open(0 if path == "-" else path, "rb", closefd=path != "-") as file:
+        with open(0 if path == "-" else fds.open_named(path), "rb", closefd=path != "-") as file:
             data = file.read(limits.MAX_SCRIPT_BYTES + 1)
     except OSError as error:
         raise from_os(f"reading {path}", error) from error

@@ -21,9 +21,6 @@ _REAP_S = 0.5
 _LOOK_S = 0.005
 _MARK = "--outlive-path--"  # around PATH, since profiles print greetings
 _SCRIPT = f"printf '%s%s%s' {_MARK} \"$PATH\" {_MARK}"
-_ELSEWHERE = (
-    'cd / && unset OLDPWD && exec "$0" -lc "$1"'  # where no job writes: an interpreter takes modules from its directory
-)
 _MAX_BYTES = 262_144
 
 
@@ -123,12 +120,12 @@ def _started(shell: str, env: Mapping[str, str]) -> tuple[int, int]:
     """Start the login shell in a session of its own, which keeps its profile off the client's terminal and lets
     us kill the group. Return its pid, and the end of the pipe that it prints to. Errors: OSError, ValueError,
     launch_failed."""
-    system = own_programs.find("sh", env, os.defpath)
+    words = own_programs.elsewhere([shell, "-lc", _SCRIPT], env)
     printed, there = os.pipe()
     try:
         pid = os.posix_spawn(
-            system,
-            [system, "-c", _ELSEWHERE, shell, _SCRIPT],
+            words[0],
+            words,
             own_programs.environment(env),  # the programs that its profile calls
             file_actions=[
                 (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),

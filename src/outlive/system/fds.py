@@ -146,6 +146,18 @@ def open_regular(path: str, flags: int = 0, *, dir_fd: int | None = None) -> int
         return os.open(f"/proc/self/fd/{there}", os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
 
 
+def open_named(path: str, flags: int = 0) -> int:
+    """Return an fd to read what a caller names on a command line: a FIFO too, as shells make of `<(…)`, and a device if it is
+    named as one. A job may have put a link to a device in the place of a file. Errors: NotRegular, OSError."""
+    with Closing(os.open(path, os.O_PATH | os.O_CLOEXEC)) as there:
+        mode = os.fstat(there).st_mode
+        if stat.S_ISDIR(mode):
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
+        if (stat.S_ISCHR(mode) or stat.S_ISBLK(mode)) and os.path.dirname(path) not in ("/dev", "/dev/fd"):
+            raise NotRegular(errno.EINVAL, "it is a device", path)
+        return os.open(f"/proc/self/fd/{there}", os.O_RDONLY | os.O_CLOEXEC | flags)
+
+
 def read_all(fd: int) -> bytes:
     """Return the whole content of the file behind `fd`, whatever its offset."""
     size = os.fstat(fd).st_size

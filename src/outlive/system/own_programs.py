@@ -12,15 +12,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from outlive.core.record import Record
 from outlive.errors import OutliveError
 from outlive.system import mounts
-from outlive.system.paths import followed, is_in
+from outlive.system.paths import followed, is_in, may_change
 
 _CACHE = ".cache/outlive/sandbox"  # below a home: what tools write in sandboxes
 # At the top of a directory that is worked in: another call may have let jobs write there
-_CLONE, _ENVIRONMENT, _MODULES = ".git", "pyvenv.cfg", "node_modules"
+_CLONE, _ENVIRONMENT = ".git", "pyvenv.cfg"
+_NAMES = frozenset("node_modules .venv venv".split())  # a job could take away what is in them
 _TOOLCHAINS = frozenset(  # hidden clones that hold what a project would: whose programs those of outlive call (ProxyCommand)
     ".pyenv .rbenv .nodenv .jenv .goenv .plenv .phpenv .luaenv .tfenv .rakubrew .nvm .asdf .fzf .linuxbrew .emsdk".split()
 )
 _LISTS = ("LD_PRELOAD", "LD_AUDIT", "PERL5LIB", "RUBYLIB")  # and what ends in PATH
+_OF_LOADER = ("LD_", "GCONV_PATH")  # also iconv(3), which Python calls before its first line
 _ALSO_SEPARATE = {"LD_PRELOAD": " ", "LD_LIBRARY_PATH": ";"}  # ld.so(8)
 # They name a file whose code an interpreter or a shell runs first, or the place where it finds its own, or settings that
 # name a library to be loaded
@@ -66,6 +68,7 @@ class _Wall:
 
     def __init__(self, env: Mapping[str, str]) -> None:
         self._homes = [*dict.fromkeys(map(os.path.realpath, (env.get("HOME") or "/", os.path.expanduser("~"))))]
+        self._environment = env.get("VIRTUAL_ENV", "").rstrip("/")
         roots = [place for path in _workspaces for place in (path, os.path.realpath(path))]
         self._roots = [path for path in dict.fromkeys(roots) if not self._is_above(path)]
         self._roots += [os.path.join(home, _CACHE) for home in self._homes]
@@ -90,9 +93,9 @@ class _Wall:
     def _project(self, path: str) -> bool:
         while not self._is_above(path):
             name = os.path.basename(path)
-            is_one = name == _MODULES or os.path.lexists(f"{path}/{_ENVIRONMENT}")
+            is_one = name in _NAMES or path == self._environment or os.path.lexists(f"{path}/{_ENVIRONMENT}")
             is_one = is_one or (os.path.lexists(f"{path}/{_CLONE}") and name not in _TOOLCHAINS)
-            if is_one and os.access(path, os.W_OK):  # not the site's, which jobs of this user cannot write
+            if is_one and may_change(path):  # not the site's, which jobs of this user cannot write
                 return True
             path = os.path.dirname(path)
         return False
@@ -133,7 +136,7 @@ def is_safe(path: str, env: Mapping[str, str]) -> bool:
     """Return whether no job in a sandbox can have written the program at a path, or decided which one it is. What was
     safe is so as long as neither it nor a directory above it has changed: a start asks twice for its shell."""
     try:
-        now = (_signature(path), env.get("HOME"), len(_workspaces))
+        now = (_signature(path), env.get("HOME"), env.get("VIRTUAL_ENV"), len(_workspaces))
     except OSError:  # removed, or the process may not look at it
         return _is_safe(path, _Wall(env))
     if _seen_safe.get(path) == now:
@@ -152,6 +155,24 @@ def may_start(words: Sequence[str], env: Mapping[str, str], ours: Iterable[str])
         is_in(os.path.normpath(program), ours) or wall.lets_through(program)
     )
     return (is_ours or is_safe(program, env)) and not any(wall.mentions(word, command=True, safe=True) for word in rest)
+
+
+def require_unwritten(words: Iterable[str], env: Mapping[str, str], what: str) -> None:
+    """Errors: launch_failed if one of these words, which the configuration has for such a program, has a path in it that a
+    job can have written: ssh would run what a file for its option -F says."""
+    wall, home = _Wall(env), f"{env.get('HOME') or '/'}/"
+    for word in words:
+        if wall.mentions(
+            word.replace("~/", home).replace("%d/", home), command=True, safe=True
+        ):  # ssh_config(5), TOKENS
+            message = f"{what} name what a job in a sandbox may have written: {word}"
+            raise OutliveError("launch_failed", message, hint="Put it elsewhere, outside of every project.")
+
+
+def elsewhere(words: Sequence[str], env: Mapping[str, str]) -> list[str]:
+    """Return the words that start such a program in a directory where no job writes: ssh, and what a profile calls, take
+    what is named relative to it. Errors: launch_failed."""
+    return [find("sh", env, os.defpath), "-c", 'cd / && unset OLDPWD && exec "$0" "$@"', *words]
 
 
 def _signature(path: str) -> list[tuple[int, int, int]]:
@@ -203,7 +224,9 @@ def of_ours(env: Mapping[str, str]) -> dict[str, str]:
     without those that would have the loader take libraries of a job."""
     wall = _Wall(env)
     return {
-        name: value for name, value in env.items() if not name.startswith("LD_") or _kept(name, value, wall) == value
+        name: value
+        for name, value in env.items()
+        if not name.startswith(_OF_LOADER) or _kept(name, value, wall) == value
     }
 
 

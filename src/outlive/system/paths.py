@@ -14,6 +14,14 @@ def is_in(path: str, folders: Iterable[str]) -> bool:
     return any(folder in (path, "/") or path.startswith(folder + "/") for folder in folders)
 
 
+def may_change(path: str) -> bool:
+    """Return whether this user, and so a job, can write a file, or make entries in a directory, now or after a chmod(2)."""
+    try:
+        return os.access(path, os.W_OK) or os.lstat(path).st_uid == os.geteuid()
+    except OSError:
+        return False
+
+
 def reached(path: str, roots: Iterable[str], *, fixed: Iterable[str] = ()) -> str | None:
     """Return where a path leads; None if a link in a writable directory is on the way, since a job
     may have made it. In `fixed` directories none can."""

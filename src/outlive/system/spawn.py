@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import errno
 import os
-import stat
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from outlive.system import closing, oom, paths, signals, spawn_limited
+from outlive.system import closing, fds, oom, paths, signals, spawn_limited
 
 Action = tuple[Any, ...]  # as posix_spawn(3) of the os module takes them
 
@@ -167,15 +166,13 @@ def why_not(program: str, env: Mapping[str, str], cwd: str, error: OSError) -> s
     for candidate in _candidates(program, env):
         path = os.path.join(cwd, candidate)
         try:
-            if not stat.S_ISREG(os.stat(path).st_mode):
-                continue
-            with open(path, "rb") as file:
-                line = file.readline(256)
+            with fds.Closing(fds.open_regular(path)) as fd:
+                line, end, _ = os.read(fd, 256).partition(b"\n")
         except OSError:
             continue
         if error.errno == errno.ENOENT and line.startswith(b"#!"):
             interpreter = line[2:].strip().decode("utf-8", "replace")
-            if line.endswith(b"\r\n"):
+            if end and line.endswith(b"\r"):
                 return f"{path}: its first line ends with CR LF, and there is no interpreter {interpreter}\\r"
             return f"{path}: its interpreter {interpreter} was not found"
         return f"{path}: {reason}"

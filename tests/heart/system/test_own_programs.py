@@ -47,6 +47,8 @@ UNSAFE = {  # how PATH begins; W: the workspace, P: what holds it
     "what the configuration lets jobs write": "P/written/bin",
     "what tools cache in sandboxes": "P/home/.cache/outlive/sandbox/1/bin",
     "the environment of another project": "P/other/env/bin",
+    "an environment of which a job has taken the mark away": "P/other/.venv/bin",
+    "the active environment, likewise": "P/other/active/bin",
     "a clone": "P/clone/tools/bin",
     "a worktree": "P/worktree/bin",
     "packages of npm": "P/js/node_modules/.bin",
@@ -72,6 +74,8 @@ def test_a_program_comes_from_no_directory_that_a_job_can_write(place: Path, usu
         "written/bin",
         "home/.cache/outlive/sandbox/1/bin",
         "other/env/bin",
+        "other/.venv/bin",
+        "other/active/bin",
         "clone/tools/bin",
         "worktree/bin",
     ):
@@ -86,7 +90,7 @@ def test_a_program_comes_from_no_directory_that_a_job_can_write(place: Path, usu
     program(place / "scripts3" / "ssh", f"#! {place}/other/env/bin/python")
     own_programs.know([str(work), str(place / "written")])
     first = begins.replace("W", str(work)).replace("P", str(place))
-    env = {"HOME": str(place / "home"), "PATH": f"{first}:{usual.parent}"}
+    env = {"HOME": str(place / "home"), "PATH": f"{first}:{usual.parent}", "VIRTUAL_ENV": f"{place}/other/active"}
     assert own_programs.find("ssh", env) == str(usual)
     if first:  # without any, the usual places are searched
         with pytest.raises(OutliveError) as error:
@@ -95,6 +99,19 @@ def test_a_program_comes_from_no_directory_that_a_job_can_write(place: Path, usu
         assert "[programs] ssh =" in str(error.value.hint)
         assert f"passed over: {first}/ssh" in error.value.message
     assert own_programs.environment(env)["PATH"] in (str(usual.parent), env["PATH"])
+
+
+def test_a_project_that_a_job_has_made_read_only_is_one_all_the_same(
+    place: Path, usual: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The job can write again whenever it wants to: it runs as the owner."""
+    ssh = program(place / "other/env/bin/ssh")
+    (place / "other/env/pyvenv.cfg").touch()
+    (place / "other/env").chmod(0o555)
+    # What the kernel tells a user who is not root
+    monkeypatch.setattr(os, "access", lambda path, mode: bool(os.stat(path).st_mode >> 6 & mode))
+    env = {"HOME": str(place / "home"), "PATH": f"{ssh.parent}:{usual.parent}"}
+    assert own_programs.find("ssh", env) == str(usual)
 
 
 def test_a_home_is_no_workspace_and_a_toolchain_that_is_a_clone_no_project(place: Path) -> None:
@@ -137,6 +154,7 @@ def test_what_a_job_wrote_is_loaded_by_no_such_program(place: Path) -> None:
         "LD_AUDIT": "./x.so",
         "LD_LIBRARY_PATH": f"{work}/lib",
         "LOCPATH": "locales",
+        "GCONV_PATH": f"{work}/gconv",
         "FPATH": "functions:./more",
         "PYTHONPATH": f"{work}/src:src",
         "PYTHONHOME": f"{work}/python",
@@ -184,6 +202,7 @@ def test_what_a_job_wrote_is_loaded_by_no_such_program(place: Path) -> None:
         "LD_PRELOAD",
         "LD_AUDIT",
         "LD_LIBRARY_PATH",
+        "GCONV_PATH",
     }
 
 

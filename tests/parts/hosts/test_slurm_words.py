@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from outlive import __version__
+from outlive.parts.sandbox.confinement import bubblewrap
 from outlive.system import machine
 from support import fake_slurm
 from support.cli import Cli
@@ -72,6 +73,54 @@ def test_options_of_a_call_are_refused_unless_the_configuration_lets_them(cli: C
     config = programs.parent / "home/.config/outlive/config.toml"
     config.write_text(f"{config.read_text(encoding='utf-8')}caller_options = true\n", encoding="utf-8")
     assert cli.ok(*words)["engine"]["job_id"] == "7"
+
+
+@pytest.fixture
+def sandboxes() -> None:
+    problem = bubblewrap.tried(bubblewrap.find(None))
+    if problem is not None:
+        pytest.skip(f"no sandbox can be set up here: {problem}")
+
+
+@pytest.mark.usefixtures("sandboxes")
+def test_options_of_a_call_for_a_job_in_a_sandbox_only_say_what_is_allocated(cli: Cli, programs: Path) -> None:
+    """With `export` Slurm would load a library of an earlier job, outside of the sandbox."""
+    config = programs.parent / "home/.config/outlive/config.toml"
+    config.write_text(f"{config.read_text(encoding='utf-8')}caller_options = true\n", encoding="utf-8")
+    words = ("run", "--host", "cluster", "--snapshot-after", "0", "--sandbox", "workspace-write", "--resource")
+    for option in ("export=ALL,LD_PRELOAD=/w/x.so", "exp=x", "output=/home/me/.bashrc", "get-user-env=true"):
+        found = cli.error(*words, f"options.{option}", "true", code="denied")
+        assert found["message"].startswith(f"options.{option.split('=')[0]} may have Slurm run or write something")
+    assert cli.ok(*words, "options.qos=high", "true")["engine"]["job_id"] == "7"
+
+
+@pytest.mark.usefixtures("sandboxes")
+@pytest.mark.parametrize("given", [("--stdin", "@in"), ("--env-file", "in")], ids=["input", "variables"])
+def test_a_file_that_became_a_link_while_the_job_was_in_the_queue_is_not_given_to_it(
+    cli: Cli, programs: Path, work: Path, given: tuple[str, str]
+) -> None:
+    """Another job of the workspace made it, so that this one sees your keys."""
+    put(programs, "sbatch", f'#!/bin/sh\nfor last; do echo "$last"; done > {programs}/words\necho 7\n')
+    put(programs, "squeue", "#!/bin/sh\n")
+    keys = programs.parent / "keys"
+    keys.write_text("KEY=secret\n")
+    (work / "in").write_text("KEY=mine\n")
+    command = 'echo "$KEY"; cat'
+    for is_link in (True, False):
+        words = ("run", "--host", "cluster", "--snapshot-after", "0", "--sandbox", "workspace-write")
+        job = cli.ok(*words, *given, command)["job_id"]
+        if is_link:
+            (work / "in").rename(work / "was")
+            (work / "in").symlink_to(keys)
+        *_, script, python, root, named = (programs / "words").read_text().splitlines()
+        assert named == job
+        done = subprocess.run(["sh", script, python, root, job], capture_output=True, text=True, check=False)
+        if is_link:
+            assert f"a job in the sandbox does not see {keys}" in done.stderr
+            (work / "in").unlink()
+            (work / "was").rename(work / "in")
+        else:
+            assert "mine" in cli.ok("log", job)["output"], done.stderr
 
 
 @pytest.mark.parametrize(

@@ -53,6 +53,27 @@ def box(place: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pyte
     return found
 
 
+def test_nothing_for_ssh_is_taken_from_where_a_job_writes(cli: Cli, box: FakeSsh, place: Path, work: Path) -> None:
+    """A file for -F may have a ProxyCommand in it, and a relative name leads to where outlive was started."""
+    (place / "other/.git").mkdir(parents=True)
+    for path in (f"{work}/config", f"{place}/other/config", "./config"):
+        for option in (["-F", path], [f"-oProxyCommand={path}"]):
+            text = CONFIG.format(place=place, python=sys.executable).replace(f'["-F", "{place}/config"]', str(option))
+            configured(place, text)
+            (check,) = cli.ok("host", "check", "box")["checks"]
+            assert check["status"] == "fail"
+            assert (
+                f"options of this host name what a job in a sandbox may have written: {option[-1]}." in check["found"]
+            )
+            assert "may have written" in cli.error("run", "--host", "box", "true", code="io_error")["message"]
+    assert box.calls == []
+    usual = '["-oIdentityFile=~/.ssh/id", "-oControlPath=%d/.ssh/%C", "-oProxyCommand=nc -x proxy:1080 %h %p"]'
+    configured(place, CONFIG.format(place=place, python=sys.executable).replace(f'["-F", "{place}/config"]', usual))
+    (box.bin / "ssh").write_text(f"#!/bin/sh\npwd > {place}/there; exit 255\n")
+    cli.ok("host", "check", "box")
+    assert (place / "there").read_text() == "/\n"
+
+
 def mirror_of(job: str) -> int:
     """Return the pid of the mirror."""
     return until(lambda: next((pid for pid in processes.all_pids() if _mirrors(pid, job)), 0), what="a mirror")

@@ -26,6 +26,7 @@ from outlive.jobs.starting.start_and_wait import StartCall
 from outlive.mcp.tools.arguments import Reader
 from outlive.parts.after import AFTER, CHAIN, CHAIN_FILE, checks
 from outlive.store.new_job import NewJob
+from outlive.system.fds import open_named
 from outlive.verbs import shared_args
 from outlive.verbs.spelling import MCP, spelled
 
@@ -89,7 +90,7 @@ def started(ctx: Context, args: Mapping[str, Any]) -> Started:
 def _of_file(path: str) -> list[object]:
     """Return the jobs of a file: [[jobs]] of TOML. Errors: io_error, invalid_argument."""
     try:
-        with open(path, "rb") as file:
+        with open(open_named(path), "rb") as file:
             data = file.read(_MAX_BYTES + 1)
     except OSError as error:
         raise from_os(f"reading {path}", error) from error

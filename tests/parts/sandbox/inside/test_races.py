@@ -10,11 +10,12 @@ import pytest
 from outlive.core.records import Definition, Sandbox, State
 from outlive.jobs.conditions.condition import Condition
 from outlive.jobs.conditions.external import File
-from outlive.parts.sandbox.confinement import after, guard, search
+from outlive.parts.sandbox.confinement import after, guard, search, visible_paths
 from outlive.parts.sandbox.confinement.guard import Guard
-from outlive.parts.sandbox.confinement.mounts import Mounts
+from outlive.parts.sandbox.confinement.mounts import Mounts, add
 from outlive.parts.sandbox.reach import Reach
 from outlive.store.inspection.inspection import Inspection
+from outlive.system import paths
 from parts.sandbox.inside.test_break_out import USERS, Ground
 from parts.sandbox.inside.test_break_out import ground as ground  # noqa: PLC0414 - a fixture
 from support import wait
@@ -114,6 +115,62 @@ def test_directories_that_are_shut_again_and_again_hold_up_no_end(
     monkeypatch.setattr(after, "_OPENING_S", 0.0)
     assert after.check(sandbox_of(tmp_path), before) == [{"path": str(shut), "kind": "unchecked"}]
     shut.chmod(0o700)
+
+
+def test_an_entry_of_the_home_that_leads_into_the_workspace_shows_nothing_else_when_it_becomes_a_link(
+    tmp_path: Path,
+) -> None:
+    """`~/bin` is a link to `~/dotfiles/bin`, in which a job works that turns it into a link to `~/.ssh` and back."""
+    root, keys = tmp_path / "dotfiles", tmp_path / ".ssh"
+    (root / "bin").mkdir(parents=True)
+    keys.mkdir()
+    (tmp_path / "bin").symlink_to("dotfiles/bin")
+    sandbox = sandbox_of(root)
+
+    def guarded() -> None:
+        (root / "bin").rename(root / "old")
+        (root / "bin").symlink_to(keys)
+
+    for turns in (lambda: None, guarded):
+        mounts = Mounts(100)
+        add(mounts, sandbox, str(root), turns)
+        shown = {mounts.words[at + 2]: mounts.words[at : at + 2] for at in range(len(mounts.words) - 2)}
+        how, number = shown[str(tmp_path / "bin")]
+        assert (how, os.readlink(f"/proc/self/fd/{mounts.files[int(number)]}")) in [
+            ("--ro-bind-fd", str(root / "bin")),
+            ("--ro-bind-fd", str(root / "old")),
+        ]
+        mounts.close()
+    assert visible_paths.entries(sandbox) == {}, "a link in the workspace"
+
+
+@pytest.mark.parametrize("named", ["show", "toolchains"])
+def test_a_directory_that_becomes_a_link_between_two_looks_shows_nothing_of_what_it_leads_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, named: str
+) -> None:
+    """It lies in another workspace, in which a job runs; the configuration or the environment names it for this one."""
+    root, other, keys = tmp_path / "workspace", tmp_path / "other/lib", tmp_path / ".ssh"
+    for folder in (root, other, keys):
+        folder.mkdir(parents=True)
+    there = [str(other)]
+    mine = sandbox_of(root)
+    sandbox = Sandbox.replace(mine, show=there) if named == "show" else Sandbox.replace(mine, toolchains=there)
+
+    def looked_at(path: str) -> tuple[str | None, list[str]]:
+        found = paths.followed(path)
+        if path == str(other) and not other.is_symlink():
+            other.rmdir()
+            other.symlink_to(keys)
+        return found
+
+    monkeypatch.setattr(visible_paths, "followed", looked_at)
+    assert visible_paths.visible(sandbox, {})[-2:] == [str(other), str(root)]
+    other.unlink()
+    other.mkdir()
+    mounts = Mounts(100)
+    with pytest.raises(OSError, match="it is a link"):
+        add(mounts, sandbox, str(root), lambda: None)
+    mounts.close()
 
 
 @USERS

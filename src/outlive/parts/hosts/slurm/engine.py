@@ -54,6 +54,13 @@ _NEVER = frozenset(
     "PartitionConfig PartitionNodeLimit PartitionTimeLimit BadConstraints InvalidAccount InvalidQOS "
     "DependencyNeverSatisfied".split()
 )
+# Options of sbatch(1) that only say what is allocated. Others have Slurm run, load or write something: export, output
+_ALLOCATING = frozenset(
+    "account begin clusters comment constraint contiguous cores-per-socket cpus-per-gpu deadline dependency exclude "
+    "exclusive gpus-per-node gres licenses mem-per-cpu mem-per-gpu nodelist nodes ntasks ntasks-per-core ntasks-per-node "
+    "oversubscribe partition prefer priority qos reservation sockets-per-node switches threads-per-core time time-min tmp "
+    "wckey".split()
+)
 _OWN_BYTES = 64 * 1024**2  # guardian and supervisor count as parts of the job
 
 
@@ -76,6 +83,12 @@ class SlurmEngine(Engine):
         if wanted.options and not host.settings.caller_options:
             hint = f"caller_options = true in [hosts.{host.name}] of the configuration lets them."
             raise OutliveError("denied", f"calls may not give options for {host.name}", hint=hint)
+        other = next((name for name in wanted.options or () if name not in _ALLOCATING), None)
+        if definition.sandbox is not None and other is not None:
+            message = f"options.{other} may have Slurm run or write something outside of the sandbox"
+            raise OutliveError(
+                "denied", message, hint=f"In a sandbox a call may give: {', '.join(sorted(_ALLOCATING))}."
+            )
         cpus = wanted.cpus
         if cpus is not None and cpus != int(cpus):
             raise invalid("resources", f"Slurm gives whole processors: cpus is {math.ceil(cpus)}, not {cpus}")

@@ -17,7 +17,9 @@ from collections.abc import Callable
 from outlive import limits
 from outlive.core.env_files import read_env_files
 from outlive.core.records import Definition, EngineState, Sandbox
-from outlive.errors import OutliveError, from_os, invalid
+from outlive.errors import OutliveError, invalid
+from outlive.jobs.definition import open_stdin
+from outlive.jobs.starting import boundary
 from outlive.parts.hosts.slurm import verdict
 from outlive.parts.hosts.slurm.record import HIDDEN, NAME, SlurmRecord
 from outlive.parts.sandbox.confinement import bubblewrap, visible_paths
@@ -116,18 +118,15 @@ def _request(definition: Definition, record: SlurmRecord, root: str, umask: int)
         job_id=definition.job_id,
         definition=Definition.replace(definition, cwd_id=None),  # devices have other numbers here
         environment=environment if sandbox is None else visible_paths.filtered(environment, sandbox.environment),
-        overrides={**read_env_files(definition.env_files), **definition.env},
+        overrides={**read_env_files(definition.env_files, boundary.reading_in(sandbox)), **definition.env},
         umask=umask,
     )
 
 
 def _stdin(definition: Definition) -> int | None:
-    """Open the file that the job reads. Errors: io_error."""
+    """Open the file that the job reads, if its sandbox shows where it lies by now. Errors: io_error, denied."""
     path = definition.stdin_path
-    try:
-        return None if path is None else os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    except OSError as error:
-        raise from_os(f"opening {path} for the job's stdin", error) from error
+    return None if path is None else open_stdin(path, boundary.reading_in(definition.sandbox))
 
 
 def _guard(request: Request, stdin: int | None, locks: Locks) -> None:

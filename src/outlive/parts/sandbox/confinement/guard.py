@@ -17,7 +17,7 @@ from outlive.parts.sandbox.confinement.mounts import Mounts, pinned
 from outlive.parts.sandbox.confinement.search import Unguarded
 from outlive.parts.sandbox.confinement.visible_paths import is_in
 from outlive.system import paths
-from outlive.system.paths import opened, stamp_of
+from outlive.system.paths import may_change, opened, stamp_of
 
 _MOST_MOUNTS = 400  # each takes a quarter of a millisecond, and bubblewrap takes 9,000 words
 CHANGES = ("config", "config.worktree", "commondir", "hooks")  # of a git directory: what decides what git runs
@@ -195,7 +195,7 @@ class Guard:
     def _require_one_name(self, path: str, status: os.stat_result) -> None:
         is_obeyed = status.st_mode & 0o111 or os.path.basename(path) in CHANGES
         # Those of packages share content too (the store of Nix), and are not the job's to write
-        is_near = status.st_dev in self._devices and visible_paths.is_ours(path)
+        is_near = status.st_dev in self._devices and may_change(path)
         if stat.S_ISREG(status.st_mode) and status.st_nlink > 1 and is_obeyed and is_near:
             raise Unguarded(
                 f"{path} has another name (a hard link), by which a job could change it: put a copy in its place, {_WRITE}"

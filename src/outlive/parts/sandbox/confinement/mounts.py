@@ -62,16 +62,18 @@ class Mounts:
         self._next += 1
         return str(self._next - 1)
 
-    def read_only(self, path: str, at: str | None = None) -> None:
-        self.words += ["--ro-bind", path, at or path]
+    def read_only(self, path: str) -> None:
+        self.words += ["--ro-bind", path, path]
 
-    def bind(self, path: str, identity: list[int] | None = None, *, writable: bool = False) -> None:
+    def bind(
+        self, path: str, identity: list[int] | None = None, *, writable: bool = False, at: str | None = None
+    ) -> None:
         """Mount a directory or a file by an open fd: between a look at a name and its mount a job may
         make it a link. Errors: OSError."""
         fd = opened(path, identity)
         status = os.fstat(fd)
         self.bound[path] = [status.st_dev, status.st_ino]
-        self.words += ["--bind-fd" if writable else "--ro-bind-fd", self.number(fd), path]
+        self.words += ["--bind-fd" if writable else "--ro-bind-fd", self.number(fd), at or path]
 
     def is_as_bound(self) -> bool:
         """Return whether what was mounted by an open fd still stands at its path."""
@@ -344,17 +346,13 @@ def _show(mounts: Mounts, sandbox: Sandbox, name: str) -> None:
     """Show an entry of the home at its place."""
     path = mounts.entries.get(name)
     if path is not None and os.path.exists(path):
-        mounts.read_only(path, f"{sandbox.home}/{name}")
+        mounts.bind(path, at=f"{sandbox.home}/{name}")
 
 
 def _chosen(mounts: Mounts, sandbox: Sandbox) -> None:
     """Show what environment and configuration name, an outer directory before what is in it."""
     there = [*map(os.path.realpath, visible_paths.SYSTEM), *sandbox.roots, *mounts.entries.values()]
-    named = [
-        *visible_paths.chosen(sandbox),
-        *(path for path in sandbox.toolchains if visible_paths.is_fixed(path, sandbox.home)),
-    ]
-    for path in sorted(map(os.path.realpath, named)):
+    for path in sorted(visible_paths.chosen(sandbox)):
         is_new = os.path.exists(path) and not is_in(path, there)
         if is_new and not is_in(sandbox.home, [path]) and _has_place(sandbox, path):
             mounts.bind(path)

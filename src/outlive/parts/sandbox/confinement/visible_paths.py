@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from outlive.core.records import Sandbox
 from outlive.system import paths
 from outlive.system.fds import listed
-from outlive.system.paths import followed
+from outlive.system.paths import followed, may_change
 
 is_in, reached = paths.is_in, paths.reached
 
@@ -77,7 +77,7 @@ ENVIRONMENT = tuple(
 # agents run commands by themselves: read-only if they are there. What is new is reported, and elsewhere what changed
 SETTINGS = tuple(
     ".vscode .idea .zed .claude .codex .cursor .gemini .opencode .amp .roo .windsurf .kiro .amazonq .continue .junie .qwen "
-    ".factory .devcontainer .husky".split()
+    ".factory .helix .kilocode .devcontainer .husky".split()
 )
 # Files of that kind. A mount on a file is gone when its owner replaces the file, so a change is reported
 SETTING_FILES = tuple(".envrc .mcp.json opencode.json opencode.jsonc crush.json .crush.json .devcontainer.json".split())
@@ -106,23 +106,23 @@ def written(sandbox: Sandbox) -> list[str]:
 
 
 def chosen(sandbox: Sandbox) -> list[str]:
-    """Return the directories that the configuration names, as far as no job decides where they lead."""
-    places = (reached(path, written(sandbox)) for path in sandbox.show if is_fixed(path, sandbox.home))
+    """Return the directories that the configuration names, and those of the caller's environment, without links; as far
+    as no job decides where they lead."""
+    places = [fixed(path, sandbox.home, written=written(sandbox)) for path in sandbox.show]
+    places += [fixed(path, sandbox.home) for path in sandbox.toolchains]
     return [path for path in places if path is not None]
 
 
 def at_home(sandbox: Sandbox, name: str) -> str | None:
     """Return where an entry of the home leads; None if it is not there, or if a link on the way may be
-    a job's. A link may lie
-    in the home, and in the directories that the name itself passes."""
+    a job's. A link may lie in the home, and in the directories that the name itself passes."""
     home, path = sandbox.home, f"{sandbox.home}/{name}"
     if not os.path.lexists(path):  # most of them are not there
         return None
     steps = name.split("/")
     passed = [os.path.join(home, *steps[:number]) for number in range(1, len(steps))]
-    if not is_fixed(path, home, [one for one in passed if not is_in(one, written(sandbox))]):
-        return None
-    return reached(path, written(sandbox))
+    trusted = [one for one in passed if not is_in(one, written(sandbox))]
+    return fixed(path, home, trusted, written=written(sandbox))
 
 
 def entries(sandbox: Sandbox) -> dict[str, str]:
@@ -132,12 +132,12 @@ def entries(sandbox: Sandbox) -> dict[str, str]:
     return {name: path for name in names if (path := at_home(sandbox, name)) is not None}
 
 
-def visible(sandbox: Sandbox, names: Iterable[str] | None = None) -> list[str]:
-    """Return the directories that a job sees with all that is in them, without links. `names`: of the
-    entries of the home, if they are known."""
-    at_home = [os.path.join(sandbox.home, name) for name in (entries(sandbox) if names is None else names)]
-    fixed = [path for path in sandbox.toolchains if is_fixed(path, sandbox.home)]
-    return [*at_home, *map(os.path.realpath, (*SYSTEM, *at_home, *fixed)), *chosen(sandbox), *sandbox.roots]
+def visible(sandbox: Sandbox, known: Mapping[str, str] | None = None) -> list[str]:
+    """Return the directories that a job sees with all that is in them, without links. `known`: the entries of the home,
+    if they were looked up before."""
+    names = entries(sandbox) if known is None else known
+    at_home = [os.path.join(sandbox.home, name) for name in names]
+    return [*at_home, *names.values(), *map(os.path.realpath, SYSTEM), *chosen(sandbox), *sandbox.roots]
 
 
 def toolchains(environment: Mapping[str, str], home: str) -> list[str]:
@@ -156,20 +156,16 @@ def toolchains(environment: Mapping[str, str], home: str) -> list[str]:
     named = (
         path for path in dict.fromkeys(folders) if not (is_in(path, SYSTEM) and is_in(os.path.realpath(path), system))
     )
-    return [path for path in named if is_fixed(path, home)]
+    return [path for path in named if fixed(path, home) is not None]
 
 
-def is_ours(path: str) -> bool:
-    """Return whether this user can write a file, or make a link in a directory, now or after a chmod(2)."""
-    return os.access(path, os.W_OK) or os.stat(path).st_uid == os.geteuid()
-
-
-def is_fixed(path: str, home: str, trusted: Iterable[str] = ()) -> bool:
-    """Return whether no job can have decided where a path leads: each link on the way lies in the
-    home itself, above it, in a `trusted` directory, or where this user writes nothing. In a workspace `.venv` may be a link to
-    your keys, made by a job so that the next one sees them."""
+def fixed(path: str, home: str, trusted: Iterable[str] = (), *, written: Iterable[str] = ()) -> str | None:
+    """Return where a path leads; None if a job can have decided that: each link on the way lies in the home itself, above
+    it, in a `trusted` directory, or where this user writes nothing, and none in `written`. In a workspace `.venv` may be a
+    link to your keys, made by a job so that the next one sees them. It is one look: at a second one there may be another link."""
     place, links = followed(path)
-    return place is not None and all(
-        is_in(home, [folder]) or is_in(folder, SYSTEM) or folder in trusted or not is_ours(folder)
+    is_known = all(
+        is_in(home, [folder]) or is_in(folder, SYSTEM) or folder in trusted or not may_change(folder)
         for folder in map(os.path.dirname, links)
     )
+    return place if is_known and not any(is_in(link, written) for link in links) else None

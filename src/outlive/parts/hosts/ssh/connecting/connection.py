@@ -65,9 +65,10 @@ class Connection:
             there_in, self.out = os.pipe2(os.O_CLOEXEC)
             self._in, there_out = os.pipe2(os.O_CLOEXEC)
             stdio = {0: there_in, 1: there_out, 2: self._said}
-            # Where this process is: a mirror in /. A change of it would lead a server's other threads astray
+            own_programs.require_unwritten(settings.options or (), env, "the options of this host")
             argv = [own_programs.find(PROGRAM, env), *words(settings)[1:]]
-            self.pid = spawn.spawn(argv, own_programs.environment(env), stdio, cwd=".")
+            # A change of our directory would lead a server's other threads astray
+            self.pid = spawn.spawn(own_programs.elsewhere(argv, env), own_programs.environment(env), stdio, cwd=".")
         except OutliveError as error:
             self.close()
             raise Broken(f"{error.message}. {error.hint}") from error
