@@ -51,9 +51,12 @@ def test_what_members_left_behind_ends_with_the_group(face: Face, work: Path) ->
 
 
 def test_a_group_is_waited_for(face: Face, work: Path) -> None:
-    one = face.background("sleep 0.1; exit 3", group="suites")
+    one = face.background(
+        "until [ -e two ]; do sleep 0.05; done; exit 3", group="suites"
+    )  # else it may be a run of its own
     two = face.background(GATE, group="suites")
     face.background(ENDLESS)
+    (work / "two").touch()
     first = face.ok("wait", group="suites", timeout_ms=50_000)
     assert (first["job_id"], first["exit_code"], ids(first)) == (one, 3, {one, two})
     (work / "go").touch()
