@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from datetime import datetime
 from pathlib import Path
 
 from benchmarks.bench import Bench
@@ -39,24 +40,27 @@ def suites(bench: Bench) -> Found:
     (bench.work / "suite.sh").write_text(f"{part} && {part}\n", encoding="utf-8")
     took: dict[str, list[float]] = {"ours": [], "floor": []}
     loads: dict[str, list[float]] = {"ours": [], "floor": []}
+    pauses: list[float] = []
     with ExitStack() as stack:
         clients = [stack.enter_context(bench.server()) for _ in range(_CLIENTS)]
         for turn in range(bench.rounds(3, quick=1)):
             for name in ("ours", "floor") if turn % 2 == 0 else ("floor", "ours"):
                 with _load(bench, loads[name]):
                     began = time.perf_counter()
-                    _through_queue(bench, clients) if name == "ours" else _by_hand(bench)
+                    jobs = _through_queue(bench, clients) if name == "ours" else _by_hand(bench)
                     took[name].append(time.perf_counter() - began)
+                pauses += _pauses(bench, jobs)
     cores = len(os.sched_getaffinity(0))
     found = Found(Samples(tuple(took["ours"])), Samples(tuple(took["floor"])))
-    found.notes = {f"load of a core{of}": statistics.mean(loads[name]) / cores for name, of in _OF.items()}
+    found.notes = {
+        "load of a core": statistics.mean(loads["ours"]) / cores,
+        "load of a core by hand": statistics.mean(loads["floor"]) / cores,
+        "a slot is free between two suites, ms": statistics.median(pauses),
+    }
     return found
 
 
-_OF = {"ours": "", "floor": " by hand"}
-
-
-def _through_queue(bench: Bench, clients: list[Client]) -> None:
+def _through_queue(bench: Bench, clients: list[Client]) -> list[str]:
     asked = [
         (client, client.begin_call("exec", command="sh suite.sh", background=True, queue="suites"))
         for _ in range(_EACH)
@@ -67,11 +71,23 @@ def _through_queue(bench: Bench, clients: list[Client]) -> None:
     wrong = [one for one in ended["jobs"] if one.get("exit_code") != 0]
     if wrong:
         raise RuntimeError(f"{len(wrong)} suites did not end well: {wrong[0]}")
+    return jobs
 
 
-def _by_hand(bench: Bench) -> None:
-    # -n 1: a suite for each line; the number is the name of its shell, which it does not use
-    bench.run(["sh", "-c", f"seq {_CLIENTS * _EACH} | xargs -n 1 -P {_SLOTS} sh suite.sh"])
+def _pauses(bench: Bench, jobs: list[str]) -> list[float]:
+    """Return for how long a slot was free, in ms, before each suite but the first ones."""
+    states = [bench.state(job) for job in jobs]
+    starts, ends = (
+        sorted(datetime.fromisoformat(state[at]) for state in states) for at in ("started_at", "finished_at")
+    )
+    return [(start - end).total_seconds() * 1000 for start, end in zip(starts[_SLOTS:], ends, strict=False)]
+
+
+def _by_hand(bench: Bench) -> list[str]:
+    # A session for each suite, as each job has one: the kernel shares out busy cores by sessions (autogroup, sched(7)). The
+    # number is an argument of the suite, which it does not use
+    bench.run(["sh", "-c", f"seq {_CLIENTS * _EACH} | xargs -n 1 -P {_SLOTS} setsid -w sh suite.sh"])
+    return []
 
 
 @contextmanager

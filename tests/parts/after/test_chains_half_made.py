@@ -16,7 +16,6 @@ from support.cli import Cli, environment
 from support.jobs import job_ids
 from support.tiers import only
 
-# `first` and `other` wait for nothing; "last" waits for both
 TABLES = """
 [[jobs]]
 name = "last"
@@ -50,7 +49,7 @@ sys.exit(main())
 MAKING = ["make_directory", "make_files", "make_meta", "make_live", "make_visible"]
 SENDING = ["send_request", "send_guardian", "send_done", "send_answered"]
 # They are started in this order
-ORDER = ["next", "last", "first", "other"]
+ORDER = ["last", "next", "first", "other"]
 STEPS = [(point, number) for point in MAKING + SENDING for number in (1, 2, 3, 4)]
 BY_DEFAULT = {("make_live", 2), ("make_visible", 4), ("send_request", 1), ("send_guardian", 3), ("send_request", 4)}
 
@@ -62,7 +61,7 @@ def test_a_caller_that_is_killed_leaves_no_half_that_runs_or_waits(
     (work / "jobs.toml").write_text(TABLES, encoding="utf-8")
     words = [sys.executable, "-c", KILLED, point, str(number)]
     assert subprocess.run(words, env=environment(), cwd=work, timeout=60, check=False).returncode == -9
-    # Which of them a supervisor has, if not by the way of a command line that forked it before
+    # Those that a supervisor has
     handed_over = [] if point in MAKING else ORDER[: number - (point in ("send_request", "send_guardian"))]
     found = {cli.ok("status", job)["name"]: job for job in sorted(job_ids(root))}
     ended: dict[str, dict[str, Any]] = {}

@@ -60,7 +60,7 @@ def log(ctx: Context, _verb: Verb, _options: GlobalOptions, **args: Any) -> int:
         try:
             _follow(followers, is_told=not is_one)
         except KeyboardInterrupt:
-            for follower in followers:
+            for follower in (one for one in followers if one.ended is None):
                 follower.finish()
                 _note(f"{follower.name}job {short_id(follower.job.job_id)} goes on")
             return INTERRUPTED

@@ -11,6 +11,7 @@ import signal
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
+from itertools import filterfalse
 from typing import Any, NamedTuple
 
 from outlive import limits, verbs
@@ -206,8 +207,7 @@ def _made(ctx: Context, plans: list[Plan]) -> list[NewJob]:
 
 def _started(ctx: Context, plans: list[Plan], made: list[NewJob], names: set[str]) -> Started:
     answers: dict[str, Started] = {}
-    ids = {plan.definition.job_id for plan in plans}
-    pairs = sorted(zip(plans, made, strict=True), key=lambda pair: not _waits_for(ids, pair[0].definition))
+    pairs = _waiting_first(list(zip(plans, made, strict=True)))
     try:
         for plan, new in pairs:
             ctx.job_id = plan.definition.job_id
@@ -218,9 +218,7 @@ def _started(ctx: Context, plans: list[Plan], made: list[NewJob], names: set[str
         begun = [new for _, new in pairs[: len(answers) + 1]]
         _take_back(ctx, plans, [new for _, new in pairs[len(answers) + 1 :]], begun)
         raise
-    except (
-        BaseException
-    ):  # the call was cancelled: what runs goes on, and what waits for the others hears that they are gone
+    except BaseException:  # the call was cancelled: what has started goes on, and hears that the others are gone
         _take_back(ctx, plans, [new for _, new in pairs[len(answers) + 1 :]])
         raise
     answer = answers[plans[0].definition.job_id]
@@ -228,8 +226,15 @@ def _started(ctx: Context, plans: list[Plan], made: list[NewJob], names: set[str
     return answer
 
 
-def _waits_for(ids: set[str], of: Definition) -> bool:
-    return any(edge.job in ids for edge in asked.of_job(of))
+def _waiting_first(pairs: list[tuple[Plan, NewJob]]) -> list[tuple[Plan, NewJob]]:
+    """Return the jobs of a chain, each of which stands behind those that it waits for, in the order in which they are started:
+    those that wait for others of them, the last one first, then the others as given."""
+    ids = {plan.definition.job_id for plan, _ in pairs}
+
+    def waits(pair: tuple[Plan, NewJob]) -> bool:
+        return any(edge.job in ids for edge in asked.of_job(pair[0].definition))
+
+    return [*filter(waits, reversed(pairs)), *filterfalse(waits, pairs)]
 
 
 def _entry(ctx: Context, of: Definition) -> StartedJob:
