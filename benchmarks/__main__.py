@@ -28,7 +28,7 @@ from benchmarks.rows import ROWS
 from benchmarks.samples import machine
 
 # importing a module declares its rows
-for _room in ("starts", "output", "waiting", "many", "server", "ssh", "ssh_link", "slurm"):
+for _room in ("starts", "output", "waiting", "many", "queues", "server", "ssh", "ssh_link", "slurm"):
     importlib.import_module(f"benchmarks.rows.{_room}")
 CHECKOUT = Path(__file__).parent.parent
 JSON = CHECKOUT / "build" / "benchmarks.json"

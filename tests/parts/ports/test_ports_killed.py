@@ -22,7 +22,6 @@ from support.tiers import first
 from support.wait import until
 
 COMMAND = f"echo $PORT_WEB >> given; {GATE}"
-RANGE = {"OUTLIVE_PORTS_FIRST": "22000", "OUTLIVE_PORTS_LAST": "22011"}
 # Supervisor: from before the lease to the end
 STARTS = ["start_ends", "start_unmarked", "start_marked", "start_spawned", "start_unrecorded", "start_recorded"]
 CALLER = ["make_visible", "send_request", "send_guardian", "send_done", "send_answered"]
@@ -160,20 +159,28 @@ def test_a_start_that_fails_leases_nothing(cli: Cli, place: Path, work: Path) ->
     assert is_free_again(place, 23_000, 23_001)
 
 
-@pytest.mark.parametrize("rounds", first(1, [8, 60]))
+@pytest.mark.parametrize(("leases", "most"), first(1, [(40, 1), (2_000, 6)]))
 def test_whatever_is_killed_no_port_is_leased_twice_and_none_is_lost(
-    rounds: int, cli: Cli, jobs: Jobs, work: Path, place: Path, root: Path
+    leases: int, most: int, cli: Cli, jobs: Jobs, work: Path, place: Path, root: Path
 ) -> None:
-    """Six jobs at once in a range of twelve, in four worktrees: 48 leases, 360 in the slow tier."""
+    """Six jobs at once, in four worktrees, with up to `most` ports each, in a range that has twice as many."""
     dice = random.Random(7)
-    lived: dict[str, int] = {}
-    for round_ in range(rounds):
+    last = 22_000 + 12 * most - 1
+    env = {"OUTLIVE_PORTS_FIRST": "22000", "OUTLIVE_PORTS_LAST": str(last)}
+    lived: dict[str, set[int]] = {}
+    made = 0
+    while made < leases:
         while len(lived) < 6:
             folder = work / f"tree{dice.randrange(4)}"
             (folder / ".git").mkdir(parents=True, exist_ok=True)
-            job, port = start(cli, cwd=folder, env=RANGE)
-            assert port not in lived.values(), f"round {round_}: {port} is leased to two"
-            lived[job] = port
+            names = [word for at in range(dice.randint((most + 1) // 2, most)) for word in ("--port", f"p{at}")]
+            answer = cli.ok("run", "--snapshot-after", "0", *names, GATE, cwd=folder, env=env)
+            ports = {int(one["port"]) for one in answer["ports"].values()}
+            twice = ports & set[int]().union(*lived.values())
+            assert not twice, f"after {made} leases: {twice} are leased to two"
+            assert len(ports) == len(names) // 2
+            lived[answer["job_id"]] = ports
+            made += len(ports)
         for job in dice.sample([*lived], 3):
             victims = dice.choice(["supervisor", "guardian", "both", "command"])
             pid = cli.ok("status", job)["pid"]  # this look starts a new supervisor, if there is none
@@ -185,13 +192,13 @@ def test_whatever_is_killed_no_port_is_leased_twice_and_none_is_lost(
                 cli.ok("kill", job) if victims != "command" else cli.ok("wait", job, "--timeout-ms", "50s")
                 del lived[job]
             else:
-                assert holder(place, lived[job]) == job
+                assert {holder(place, port) for port in lived[job]} == {job}
     for job in lived:
         cli.ok("kill", job)
     for job in job_ids(root):
         pair.until_free(root, job)
     with table(place) as found:
         mine = new_id()
-        every = [found.lease(22_000, 22_011, f"/{at}", "web", mine, None) for at in range(12)]
-        assert sorted(every) == [*range(22_000, 22_012)]
+        every = [found.lease(22_000, last, f"/{port}", "web", mine, None) for port in range(22_000, last + 1)]
+        assert sorted(every) == [*range(22_000, last + 1)]
     jobs.end()

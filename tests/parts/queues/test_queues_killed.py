@@ -94,8 +94,8 @@ def test_a_job_in_line_keeps_its_place_whatever_of_ours_is_killed(who: str, cli:
 
 @pytest.mark.parametrize(
     "point",
-    ["wait_begun", "wait_over", "start_ends", "start_unmarked", "start_marked", "start_spawned", "start_unrecorded",
-     "start_recorded", "guardian:wait_begun,wait_begun"],
+    ["queue_joined", "queue_taken", "wait_begun", "wait_over", "start_ends", "start_unmarked", "start_marked", "start_spawned", "start_unrecorded",
+     "start_recorded", "guardian:wait_begun,wait_begun", "guardian:queue_taken,queue_taken"],
 )  # fmt: skip
 def test_a_start_that_is_killed_takes_one_slot_and_runs_once(
     point: str, cli: Cli, work: Path, place: Path, root: Path

@@ -8,6 +8,7 @@ import select
 import stat
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from outlive.cli import exit_status, stdio, text
@@ -16,11 +17,11 @@ from outlive.cli.main import ANSWERED, INTERRUPTED, note_told
 from outlive.core.ids import short_id
 from outlive.core.started import never_ran
 from outlive.core.units import duration
-from outlive.errors import invalid
-from outlive.jobs import adoption, ending, job_answer, lookup
+from outlive.errors import argument, invalid
+from outlive.jobs import adoption, ending, job_answer, lookup, several
 from outlive.jobs.context import Context
 from outlive.jobs.control_client import ControlClient
-from outlive.jobs.interaction import screen
+from outlive.jobs.interaction import merged_logs, screen
 from outlive.render import window
 from outlive.render.sources import Decoding, Text, lines_of
 from outlive.render.times import Clock, local
@@ -39,31 +40,42 @@ _STREAMS = {"both": None, "stdout": 0, "stderr": 1}
 
 
 def log(ctx: Context, _verb: Verb, _options: GlobalOptions, **args: Any) -> int:
-    """Show the last lines of a job, then what it prints. Return the exit status."""
-    if args["job"] is None:
-        raise invalid("follow", "--follow goes with one job", usage=True)
+    """Show the last lines of a job, or of each of several, then what they print. Return the exit status."""
     if args["context"] is not None:
         raise invalid("context", "--follow goes without --context: it shows the lines that match", usage=True)
     if args.get("compare") is not None:
         raise invalid("compare", "--follow goes without --compare: it shows what is printed from now on", usage=True)
-    stream, wanted = _STREAMS[args["stream"]], window.decoding(args.get("encoding"))
-    printer = _printer(ctx, raw=args["raw"], search=args.get("search"), timed=args["times"])
-    with (
-        lookup.open_job(ctx, args["job"]) as job,
-        _Follower(ctx, job, printer, stream, wanted, timed=args["times"]) as follower,
-    ):
+    is_one = args["job"] is not None
+    given = {"offset": args["offset"], "since_seq": args["since_seq"], "propagate": args["propagate"] or None}
+    one_alone = next((name for name, value in given.items() if value is not None), None)
+    if not is_one and one_alone is not None:
+        raise invalid(one_alone, f"--follow of several jobs goes without {argument(one_alone)}", usage=True)
+    with contextlib.ExitStack() as stack:
+        opened = several.named(ctx, (args["job"],) if is_one else (), args, partial(lookup.open_job, ctx)) or ()
+        jobs = [stack.enter_context(job) for job in opened]
         for warning in [*ctx.named_by_title(), *ctx.warnings]:
             _note(warning)
-        if _fills_its_terminal(ctx, job):
-            _note(f"it draws on its terminal: `outlive attach --read-only {short_id(job.job_id)}` shows that")
-        follower.at = _beginning(job, stream, wanted, args)
+        names = [""] if is_one else merged_logs.names_of([(job.read_meta().name, short_id(job.job_id)) for job in jobs])
+        followers = [stack.enter_context(_of_log(ctx, job, name, args)) for job, name in zip(jobs, names, strict=True)]
         try:
-            inspection = follower.run()
+            _follow(followers, is_told=not is_one)
         except KeyboardInterrupt:
-            follower.finish()
-            _note(f"job {short_id(job.job_id)} goes on")
+            for follower in (one for one in followers if one.ended is None):
+                follower.finish()
+                _note(f"{follower.name}job {short_id(follower.job.job_id)} goes on")
             return INTERRUPTED
-        return _ended(follower, inspection, propagate=args["propagate"])
+        return _ended(followers[0], followers[0].ended, propagate=args["propagate"]) if is_one else ANSWERED
+
+
+def _of_log(ctx: Context, job: JobDir, name: str, args: dict[str, Any]) -> _Follower:
+    """Return what shows a job from where its last lines begin. `name` is in front of its lines."""
+    stream, wanted = _STREAMS[args["stream"]], window.decoding(args.get("encoding"))
+    printer = _printer(ctx, raw=args["raw"], search=args.get("search"), timed=args["times"], named=bool(name))
+    follower = _Follower(ctx, job, printer, stream, wanted, timed=args["times"], name=name)
+    if _fills_its_terminal(ctx, job):
+        _note(f"{name}it draws on its terminal: `outlive attach --read-only {short_id(job.job_id)}` shows that")
+    follower.at = _beginning(job, stream, wanted, args)
+    return follower
 
 
 def start(ctx: Context, verb: Verb, _options: GlobalOptions, **args: Any) -> int:
@@ -131,21 +143,24 @@ def _ended(follower: _Follower, inspection: Inspection | None, *, propagate: boo
         if state.started_at and state.finished and not never_ran(state.state, state.reason)
         else ""
     )
-    _note(f"job {short_id(inspection.definition.job_id)} {how}{took}", always=state.state in ("failed", "unknown"))
+    told = f"{follower.name}job {short_id(inspection.definition.job_id)} {how}{took}"
+    _note(told, always=state.state in ("failed", "unknown"))
     if not propagate:
         return ANSWERED
     return exit_status.of_job(state.to_dict())
 
 
-def _printer(ctx: Context, *, raw: bool, search: str | None = None, timed: bool = False) -> Printer:
+def _printer(
+    ctx: Context, *, raw: bool, search: str | None = None, timed: bool = False, named: bool = False
+) -> Printer:
     style = text.Style.of_stdout(ctx.env)
     return Printer(
-        terminal=os.isatty(1),
+        terminal=os.isatty(1) and not named,  # of several jobs no one has the last row
         colour=style.colour,
         raw=raw,
         width=lambda: text.Style.of_stdout(ctx.env).width or 80,
         wanted=_wanted(search),
-        timed=timed,
+        timed=timed or named,
     )
 
 
@@ -222,39 +237,43 @@ class _Follower:
         decoding: Decoding | None = None,
         *,
         timed: bool = False,
+        name: str = "",
     ) -> None:
         self.at = 0
+        self.ended: Inspection | None = None  # how, once it has
+        self.job = job
+        self.name = f"{name} | " if name else ""
         self._ctx = ctx
-        self._job = job
         self._printer = printer
         self._stream = stream
         self._decoding = decoding
         self._timed = timed
-        self._stamp = ""  # the time in front of what is printed next
-        self._control = ControlClient(job, output=True)
+        self._stamp = self.name  # what is in front of what is printed next: with a time
+        self.control = ControlClient(job, output=True)
         # A reader that goes away is noticed at once: `log -f JOB | head -3` ends while the job is silent
-        self._watched = stat.S_ISFIFO(os.fstat(1).st_mode) or stat.S_ISSOCK(os.fstat(1).st_mode)
+        self.watched = stat.S_ISFIFO(os.fstat(1).st_mode) or stat.S_ISSOCK(os.fstat(1).st_mode)
 
     def __enter__(self) -> _Follower:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._control.close()
+        self.control.close()
 
     def run(self, until: float | None = None) -> Inspection | None:
         """Show output until the job has ended, and return how; None at `until` (time.monotonic seconds), and when
         stdout has no reader any more."""
-        while True:
-            # First: what was printed before the end is then shown below
-            inspection: Inspection = adoption.inspect_and_adopt(self._ctx, self._job)
-            if not self._show():
-                return None
-            if inspection.state.finished or inspection.state.state == "unknown":
-                return inspection
-            if until is not None and time.monotonic() >= until:
-                return None
-            if not self._wait(until):
-                return None
+        _follow([self], until)
+        return self.ended
+
+    def look(self) -> bool:
+        """Look at the job, and write what is new. Return False if nothing reads it."""
+        # First: what was printed before the end is then shown below
+        inspection: Inspection = adoption.inspect_and_adopt(self._ctx, self.job)
+        if not self._show():
+            return False
+        if inspection.state.finished or inspection.state.state == "unknown":
+            self.ended = inspection
+        return True
 
     def finish(self) -> None:
         """End the line that was begun."""
@@ -262,7 +281,7 @@ class _Follower:
 
     def _show(self) -> bool:
         """Write what is new. Return False if nothing reads it."""
-        with Output(self._job) as output:
+        with Output(self.job) as output:
             stop, text = (
                 output.end_of(self._stream),
                 window.text_of(output, self._decoding) if self.at < output.end else None,
@@ -283,7 +302,7 @@ class _Follower:
             upto = min(at + _BLOCK, stop, hole.start if at < hole.start else stop)
             if clock is not None and at < upto:
                 upto = min(upto, clock.run_of(at))
-                self._stamp = f"{local(when)} " if (when := clock.at(at)) else ""
+                self._stamp = self.name + (f"{local(when)} " if (when := clock.at(at)) else "")
             if text is not None:
                 pieces = text.pieces(at, upto, self._stream)
             elif self._stream is None:
@@ -292,27 +311,46 @@ class _Follower:
                 pieces = [(self._stream, output.shown_stream(self._stream, at, upto))]
             if output.gap.of(self._stream) is hole:
                 if at > self.at:
-                    self._printer.note(f"[{at - self.at:,} bytes of output are gone: the job's quota]")
+                    self._printer.note(f"{self.name}[{at - self.at:,} bytes of output are gone: the job's quota]")
                 self.at = upto
                 return pieces
 
-    def _wait(self, until: float | None) -> bool:
-        """Wait until something may have changed. Return False if stdout has no reader any more."""
-        awaited = self._control.awaited(until)
-        if awaited is None:
-            return True
-        poller = select.poll()
-        for fd in awaited.fds:
-            poller.register(fd, select.POLLIN)
-        if self._watched:
-            poller.register(1, 0)  # POLLERR alone
-        left_s = awaited.left_s()
-        ready = waiting.poll(poller, None if left_s is None else int(left_s * 1000) + 1)
-        self._control.drain()
-        return not any(fd == 1 for fd, _ in ready)
-
     def _write(self, data: bytes) -> bool:
-        if self._watched and data and fds.poll(1, 0):
+        if self.watched and data and fds.poll(1, 0):
             return False
         stdio.write(data)
         return True
+
+
+def _follow(followers: list[_Follower], until: float | None = None, *, is_told: bool = False) -> None:
+    """Show output until all jobs have ended, until `until` (time.monotonic seconds), or until stdout has no reader any more.
+    `is_told`: say of each job how it ended."""
+    left = followers
+    while True:
+        for one in left:
+            if not one.look():
+                return
+            if is_told and one.ended is not None:
+                _ended(one, one.ended, propagate=False)
+        left = [one for one in left if one.ended is None]
+        if not left or (until is not None and time.monotonic() >= until) or not _wait(left, until):
+            return
+
+
+def _wait(followers: list[_Follower], until: float | None) -> bool:
+    """Wait until something may have changed. Return False if stdout has no reader any more."""
+    every = [one.control.awaited(until) for one in followers]
+    awaited = [one for one in every if one is not None]
+    if len(awaited) < len(every):
+        return True
+    poller = select.poll()
+    for one in awaited:
+        for fd in one.fds:
+            poller.register(fd, select.POLLIN)
+    if followers[0].watched:
+        poller.register(1, 0)  # POLLERR alone
+    left_s = min((left_s for one in awaited if (left_s := one.left_s()) is not None), default=None)
+    ready = waiting.poll(poller, None if left_s is None else int(left_s * 1000) + 1)
+    for follower in followers:
+        follower.control.drain()
+    return not any(fd == 1 for fd, _ in ready)

@@ -36,7 +36,7 @@ class _Line(NamedTuple):
 def merged(logs: Sequence[NamedLog], limit: int, max_bytes: int) -> Merged:
     """Return the last lines of several logs, at most `limit` of at most `max_bytes` bytes. Lines of one time stand in the
     order of the logs."""
-    names = _names(logs)
+    names = names_of([(log.name, log.short_id) for log in logs])
     lines = sorted(line for at, log in enumerate(logs) for line in _lines(at, log, names[at]))
     kept: list[_Line] = []
     room = max_bytes
@@ -50,12 +50,10 @@ def merged(logs: Sequence[NamedLog], limit: int, max_bytes: int) -> Merged:
     return Merged(output, [line.shown_time for line in kept], len(lines) - len(kept))
 
 
-def _names(logs: Sequence[NamedLog]) -> list[str]:
-    """Return what stands in front of the lines of each log: names of one width, which tell the logs apart."""
-    short = [log.name if len(log.name) <= _NAME_CHARS else f"{log.name[: _NAME_CHARS - 1]}…" for log in logs]
-    names = [
-        name if short.count(name) == 1 else f"{name} {log.short_id}" for name, log in zip(short, logs, strict=True)
-    ]
+def names_of(jobs: Sequence[tuple[str, str]]) -> list[str]:
+    """Return what stands in front of the lines of each job, (name, short id): names of one width, which tell the jobs apart."""
+    short = [name if len(name) <= _NAME_CHARS else f"{name[: _NAME_CHARS - 1]}…" for name, _ in jobs]
+    names = [name if short.count(name) == 1 else f"{name} {of}" for name, (_, of) in zip(short, jobs, strict=True)]
     width = max(map(len, names), default=0)
     return [name.ljust(width) for name in names]
 

@@ -1,6 +1,8 @@
 """A chain: several jobs of one call, which wait for each other by their names.
 
-Everything is checked before anything is made, and everything is made before anything is started.
+Everything is checked before anything is made, and everything is made before anything is started. Jobs that wait for another
+one of the chain are started first: nothing runs before all of those are there, so a caller that is killed until then leaves
+no half of a chain that runs. What waits for a job that never comes fails, and says so.
 """
 
 from __future__ import annotations
@@ -9,6 +11,7 @@ import signal
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
+from itertools import filterfalse
 from typing import Any, NamedTuple
 
 from outlive import limits, verbs
@@ -24,7 +27,7 @@ from outlive.jobs.starting import making
 from outlive.jobs.starting.plan import Asked, Plan
 from outlive.jobs.starting.start_and_wait import StartCall
 from outlive.mcp.tools.arguments import Reader
-from outlive.parts.after import AFTER, CHAIN, CHAIN_FILE, checks
+from outlive.parts.after import AFTER, CHAIN, CHAIN_FILE, asked, checks
 from outlive.store.new_job import NewJob
 from outlive.system.fds import open_named
 from outlive.verbs import shared_args
@@ -204,22 +207,35 @@ def _made(ctx: Context, plans: list[Plan]) -> list[NewJob]:
 
 
 def _started(ctx: Context, plans: list[Plan], made: list[NewJob], names: set[str]) -> Started:
-    answers: list[Started] = []
+    answers: dict[str, Started] = {}
+    pairs = _waiting_first(list(zip(plans, made, strict=True)))
     try:
-        for plan, new in zip(plans, made, strict=True):
+        for plan, new in pairs:
             ctx.job_id = plan.definition.job_id
             call = StartCall(Asked(yield_ms=0))
             with _Named(f"job {plan.definition.name}", _TAKEN_BACK):
-                answers.append(call.start(ctx, plan, new))
+                answers[plan.definition.job_id] = call.start(ctx, plan, new)
     except (OutliveError, OSError):
-        _take_back(ctx, plans, made[len(answers) + 1 :], made[: len(answers) + 1])
+        begun = [new for _, new in pairs[: len(answers) + 1]]
+        _take_back(ctx, plans, [new for _, new in pairs[len(answers) + 1 :]], begun)
         raise
-    except BaseException:  # the call was cancelled: what has started goes on
-        _take_back(ctx, plans, made[len(answers) + 1 :])
+    except BaseException:  # the call was cancelled: what has started goes on, and hears that the others are gone
+        _take_back(ctx, plans, [new for _, new in pairs[len(answers) + 1 :]])
         raise
-    answer = answers[0]
+    answer = answers[plans[0].definition.job_id]
     answer.jobs = [_entry(ctx, plan.definition) for plan in plans]
     return answer
+
+
+def _waiting_first(pairs: list[tuple[Plan, NewJob]]) -> list[tuple[Plan, NewJob]]:
+    """Return the jobs of a chain, each of which stands behind those that it waits for, in the order in which they are started:
+    those that wait for others of them, the last one first, then the others as given."""
+    ids = {plan.definition.job_id for plan, _ in pairs}
+
+    def waits(pair: tuple[Plan, NewJob]) -> bool:
+        return any(edge.job in ids for edge in asked.of_job(pair[0].definition))
+
+    return [*filter(waits, reversed(pairs)), *filterfalse(waits, pairs)]
 
 
 def _entry(ctx: Context, of: Definition) -> StartedJob:
@@ -234,13 +250,15 @@ def _take_back(ctx: Context, plans: list[Plan], made: list[NewJob], begun: Seque
     it has started."""
     for plan in plans:
         plan.close()
-    for new in made:
-        ctx.job_id = new.dir.job_id
-        making.unmake(ctx, new)
-    for new in reversed(begun):
-        with suppress(OutliveError, OSError), lookup.open_known(ctx.caller, new.dir.job_id) as job:
-            ending.end(ctx, job, signal.SIGKILL, 0, limits.DELETE_S, removing=True)
-            ending.delete(ctx, job, ending=True)
+    try:
+        for new in begun:  # first those that wait
+            with suppress(OutliveError, OSError), lookup.open_known(ctx.caller, new.dir.job_id) as job:
+                ending.end(ctx, job, signal.SIGKILL, 0, limits.DELETE_S, removing=True)
+                ending.delete(ctx, job, ending=True)
+    finally:
+        for new in made:
+            ctx.job_id = new.dir.job_id
+            making.unmake(ctx, new)
     ctx.job_id = None
 
 

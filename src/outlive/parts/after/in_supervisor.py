@@ -98,6 +98,7 @@ class AfterOthers(Added):
         if told.get("failed"):
             self._waiting.fail("dependency", told["failed"])
             return
+        fault_points.at("after_seen")
         self._pause_s, self._failures = _AGAIN_S, 0
         self._waiting.note(AFTER, told["left"])
         if not told["left"]:

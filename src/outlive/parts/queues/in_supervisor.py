@@ -11,6 +11,7 @@ from outlive.parts.queues.asked import Asked, Place
 from outlive.parts.queues.table import VARIABLE, Slot, Table, slot_within, with_slot
 from outlive.supervisor.added import Added, Running, Waiting
 from outlive.supervisor.event_loop import Timer
+from outlive.system import fault_points
 
 _HELD = "queues_table"  # in escrow
 # How often a job in line looks: the first one, and how much later for each that is before it
@@ -47,6 +48,7 @@ class QueueOfJob(Added):
             self._place = Place(slot=outer.number, owner=outer.owner, within=within)
             return False
         ticket = table.join(wanted.priority, before.ticket)
+        fault_points.at("queue_joined")
         self._place = Place(ticket=ticket, since=before.since or timestamp(), within=within)
         if self._take():
             return False
@@ -77,6 +79,7 @@ class QueueOfJob(Added):
         slot = table.take(wanted.slots, self.definition.job_id)
         if slot is None:
             return False
+        fault_points.at("queue_taken")
         self._leave()
         self._place = Place(slot=slot.number, owner=slot.owner, within=self._place.within)
         return True

@@ -84,7 +84,9 @@ def give_up(job: JobDir, definition: Definition, state: State, why: str) -> None
     whose sinks were still to be notified of its end. `why`: one sentence. The caller holds the locks."""
     if not state.finished:
         message = f"{why}; {'it never ran' if state.waits else 'its command may still run, and kill ends it'}"
-        state = write_end(job, rebuilt.ended_unseen(state, "lost", message), definition)
+        ended = rebuilt.ended_unseen(state, "lost", message)
+        ended = State.replace(ended, started_at=state.started_at or definition.created_at)
+        state = write_end(job, ended, definition)
     if state.finished:
         completion.give_up(job, definition, why)
 

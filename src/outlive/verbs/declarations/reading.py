@@ -72,7 +72,7 @@ LOG = Verb(
         RAW,
         Arg("times", BOOL, "Say when each line was printed.", default=False, hidden="mcp"),
         Arg("follow", BOOL, "Show the last 10 lines, or from --limit, --offset or --since-seq on, then what is printed, until the "
-            "job ends; no answer follows. Of --search only the lines that match.", default=False, mcp="", short="-f"),
+            "job, or each of the jobs, has ended; no answer follows. Of --search only the lines that match.", default=False, mcp="", short="-f"),
         Arg("propagate", BOOL, "With --follow: exit with the job's exit code.", default=False, mcp=""),
     )),),
     right=READ,
