@@ -113,8 +113,6 @@ _HARMLESS_X = (
 _TEST = r"(?i:(^|[._/])tests?([._/]|$)|\.test|test\w*$|\.py$)"  # in the name of a test of unittest
 _RUN = frozenset({"run", "run-script", "r", "start"})
 _READS = frozenset("--get --get-all --get-regexp --get-urlmatch --list -l --get-color --get-colorbool".split())
-
-
 # Flags of all programs with subcommands: none of them takes the next word
 _FLAGS = frozenset(
     "-q -v -h -y -r -g --quiet --silent --verbose --yes --json --offline --frozen --locked --recursive --global".split()
@@ -154,7 +152,7 @@ def runs_another(argv: Sequence[str], globs: Collection[int] = ()) -> str | None
     if word is None:
         return None
     if isinstance(word, _Names):
-        return f"files may be named as words for which `{name}` runs another command, and `{word}` stands for them: write `./{word}`"
+        return f"`{word}` may stand for words for which `{name}` runs another command: write `./{word}`, or quote it"
     return f"`{name}` may run another command" + (f" with `{cut(word, _SHOWN_CHARS)}`" if word else "")
 
 
