@@ -26,6 +26,7 @@ GUARDIAN = "holdfast"
 SUPERVISOR = "outrunner"
 MIRROR = "outmirror"  # of a job on another machine
 FORK_SERVER = "jobforker"
+SANDBOX = "boxkeeper"  # process 1 of one
 _OURS = frozenset(name.encode() for name in (GUARDIAN, SUPERVISOR, MIRROR, FORK_SERVER))
 
 
@@ -127,8 +128,16 @@ def _has_open(pid: int, wanted: tuple[int, int] | None) -> bool:
 
 
 def is_ours(pid: int) -> bool:
-    """Return whether it is a guardian, supervisor or fork server: by name and empty environment."""
-    return comm(pid) in _OURS and not any(environment(pid))
+    """Return whether it is a guardian, supervisor or fork server: by name and empty environment. None of them is in a
+    sandbox, where a job may have made a process look like one."""
+    return comm(pid) in _OURS and not any(environment(pid)) and not _is_in_sandbox(pid)
+
+
+def _is_in_sandbox(pid: int) -> bool:
+    above: int | None = pid
+    while above is not None and _is_inside(above):
+        pid, above = above, process.parent(above)
+    return above != pid and comm(pid) == SANDBOX.encode()
 
 
 def oldest_with_cookie(job_id: str) -> Identity | None:

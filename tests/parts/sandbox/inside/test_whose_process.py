@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from parts.sandbox.inside.test_works_inside import INSIDE, PYTHON
 from support.cli import Cli, Jobs
 from support.jobs import background
@@ -25,7 +27,16 @@ def test_a_sandboxed_job_that_takes_the_id_of_another_one_is_not_taken_for_it(cl
         assert waited["fired"] is None
         assert waited["held_by"]["job_id"] == other, "the hint says which job to kill"
         assert cli.ok("status", innocent)["descendants"] == 0
-        cli.ok("kill", innocent if server == named else other)
-        assert cli.ok("status", other)["state"] == ("running" if server == named else "killed"), (
-            "only its own processes end"
-        )
+        assert cli.ok("kill", other)["state"] == "killed", server
+        assert cli.ok("status", innocent)["state"] == "running"
+
+
+@pytest.mark.parametrize("where", [(), INSIDE])
+def test_a_command_that_calls_itself_a_supervisor_is_ended_like_any_other(
+    cli: Cli, jobs: Jobs, work: Path, where: tuple[str, ...]
+) -> None:
+    named = "import ctypes, time; ctypes.CDLL(None).prctl(15, b'outrunner'); print(1, flush=True); time.sleep(600)"
+    server = ("--", "/usr/bin/env", "-i", PYTHON, "-c", named)
+    job = cli.ok("run", *where, "--until", "output", *server, cwd=work)["job_id"]
+    killed = cli.ok("kill", job)
+    assert (killed["state"], killed["survivors"]) == ("killed", [])
