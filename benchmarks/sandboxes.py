@@ -18,165 +18,13 @@ import shutil
 import string
 import subprocess
 import sys
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import outlive
+from benchmarks.sandbox_attempts import ATTEMPTS, EXCHANGED, OUT, Attempt
 from benchmarks.sandbox_ground import PYTHON, Ground, ground
 
 REPOSITORY = Path(__file__).parent.parent
-OUT = "GOT-OUT"
-_CONNECT = "import socket,sys; s=socket.socket(int(sys.argv[1])); s.settimeout(5); s.connect(eval(sys.argv[2]))"
-# A program that git runs at its next status, as a setting. It leaves the file `ran` beside the workspace
-_ARMED = "printf '[core]\\n\\trepositoryformatversion = 0\\n\\tfsmonitor = \"touch %s/ran; false\"\\n' $TOP"
-_STATUS = (
-    "for d in . new layout; do ( cd $W/$d && git -c safe.directory='*' status ); done >/dev/null 2>&1; test -e $TOP/ran"
-)
-_ENVIRON = "import os,sys; sys.exit(b'MARK=outside' not in open(f'/proc/{sys.argv[1]}/environ','rb').read())"
-
-
-# What a job leaves where a search along PATH begins, and where Python looks for modules
-_PLANTED = (
-    "mkdir -p .venv/bin src; touch .venv/pyvenv.cfg; for p in outlive bwrap rg socat ssh systemd-run id uname; do "
-    "printf '#!/bin/sh\\ntouch %s/ran\\nexit 1\\n' $TOP > .venv/bin/$p; chmod 755 .venv/bin/$p; done"
-)
-_MODULE = """mkdir -p src; echo "open('$TOP/ran', 'w')" > src/sitecustomize.py"""
-_EXCHANGED = "mv below/here below/was; ln -s $TOP/home/other below/here"
-_HOOKS = (
-    "printf '[core]\\n\\thooksPath = .githooks\\n' > $TOP/home/settings; mkdir .githooks; "
-    "echo '#!/bin/sh' > .githooks/post-checkout; chmod 755 .githooks/post-checkout"
-)
-
-
-@dataclass(frozen=True)
-class Attempt:
-    """`inside` runs in the sandbox; it got out if that printed OUT, or if `outside` ends with 0. `word`: what it did then.
-
-    `before` runs outside at first. `variables` are those of the caller, with what a Ground knows in them. `later`:
-    which method of a tool says what is run outside before `outside`; "" for nothing."""
-
-    name: str
-    word: str
-    inside: str
-    outside: str = ""
-    before: str = ""
-    variables: Mapping[str, str] = field(default_factory=dict)
-    later: str = ""
-
-
-def either(*scripts: str) -> str:
-    return "\n".join(f"( {script} ) >/dev/null 2>&1 && echo {OUT}" for script in scripts) + "\n:"
-
-
-_RUNS_ITSELF = Attempt(
-    "have the tool itself run a program of `.venv/bin`, which is first on PATH",
-    "**ran**",
-    _PLANTED,
-    "test -e $TOP/ran",
-    variables={"PATH": "$W/.venv/bin:$PATH", "VIRTUAL_ENV": "$W/.venv"},
-    later="again",
-)
-ATTEMPTS = (
-    Attempt("read `~/.ssh/id_ed25519`", "read", either("grep -q secret ~/.ssh/id_ed25519")),
-    Attempt("read `~/.netrc`", "read", either("grep -q secret ~/.netrc")),
-    Attempt("read another project", "read", either("grep -q secret $TOP/home/other/file")),
-    Attempt("read a variable of the caller with a token in it", "read", either('test "$SOME_TOKEN" = secret')),
-    Attempt("write outside the workspace", "**written**", either("echo x > $TOP/home/other/new")),
-    Attempt(
-        "write through a link in the workspace", "**written**", either("ln -s $TOP/home/other link; echo x > link/new")
-    ),
-    Attempt("write `.git/config`", "**written**", either("git config some.thing x")),
-    Attempt("put another `.git` in place", "**put**", either("mv .git old && mkdir .git")),
-    Attempt("write `.git/config` of a repository below", "**written**", either("git -C below config some.thing x")),
-    Attempt("add `.git/commondir`", "**written**", either("echo ../evil > .git/commondir")),
-    Attempt(
-        "make a repository in which the user's next `git status` runs a program",
-        "**ran**",
-        f"git init -q new; {_ARMED} > new/.git/config",
-        _STATUS,
-    ),
-    Attempt(
-        "the same without a directory `.git`",
-        "**ran**",
-        f"git init -q --bare layout; {_ARMED} > layout/config; printf '\\tworktree = .\\n' >> layout/config",
-        _STATUS,
-    ),
-    Attempt("write into `.vscode`", "**written**", either("echo x > .vscode/tasks.json")),
-    Attempt(
-        "set the bit set-user-id on a copy of a program", "**set**", either("cp /bin/true s; chmod 4755 s && test -u s")
-    ),
-    Attempt("connect to 127.0.0.1", "**connected**", either(f"$PY -c '{_CONNECT}' 2 \"('127.0.0.1',$PORT)\"")),
-    Attempt("connect to a socket in `/tmp`", "**connected**", either(f"$PY -c '{_CONNECT}' 1 \"'$IN_TMP'\"")),
-    Attempt("connect to an abstract socket", "**connected**", either(f"$PY -c '{_CONNECT}' 1 \"'\\\\0$ABSTRACT'\"")),
-    Attempt(
-        "signal a process outside",
-        "**signalled**",
-        either("kill -0 $OUTSIDER && test $(cat /proc/$OUTSIDER/comm) = sleep"),
-    ),
-    Attempt("read the environment of a process outside", "**read**", either(f'$PY -c "{_ENVIRON}" $OUTSIDER')),
-    Attempt(
-        "leave a file in the `/tmp` of the machine", "**left**", "echo x > /tmp/$ABSTRACT", "test -e /tmp/$ABSTRACT"
-    ),
-    _RUNS_ITSELF,
-    replace(_RUNS_ITSELF, name="the same with the hook of its plugin", later="hook"),
-    Attempt(
-        "have the tool itself import a module below a PYTHONPATH in the workspace",
-        "**ran**",
-        _MODULE,
-        "test -e $TOP/ran",
-        variables={"PYTHONPATH": "$W/src"},
-        later="again",
-    ),
-    Attempt(
-        "write a file that a store of packages shares (a hard link)",
-        "**written**",
-        "echo evil >> .venv/m.py",
-        "grep -q evil $TOP/home/other/m.py",
-        before="mkdir .venv; echo > $TOP/home/other/m.py; ln $TOP/home/other/m.py .venv/m.py",
-    ),
-    Attempt(
-        "write a hook of git that the settings in GIT_CONFIG_GLOBAL name",
-        "**ran**",
-        "echo touch $TOP/ran >> .githooks/post-checkout",
-        "git checkout -q -b other; test -e $TOP/ran",
-        before=_HOOKS,
-        variables={"GIT_CONFIG_GLOBAL": "$TOP/home/settings"},
-    ),
-    Attempt(
-        "write what the tool keeps for itself, below the workspace",
-        "**written**",
-        "echo evil >> own/$KEPT",
-        "grep -q evil own/$KEPT",
-        before="mkdir -p own/state/outlive own/codex; touch own/$KEPT",
-        variables={"XDG_STATE_HOME": "$W/own/state", "CODEX_HOME": "$W/own/codex"},
-        later="kept",
-    ),
-    Attempt(
-        "write `.vscode/tasks.json` by another name in the workspace",
-        "**written**",
-        "echo evil >> cfg",
-        "grep -q evil .vscode/tasks.json",
-        before="echo '{}' > .vscode/tasks.json; ln .vscode/tasks.json cfg",
-    ),
-    Attempt(
-        "have a command that a person approves start in another directory, exchanged since the question",
-        "**started**",
-        ":",
-        "test -e $TOP/home/other/made",
-        before="mkdir below/here",
-        later="exchanged",
-    ),
-    Attempt(
-        "have the tool itself import a module of a project that is installed beside it",
-        "**ran**",
-        _MODULE,
-        "test -e $TOP/ran",
-        later="beside",
-    ),
-)
-
-
 GIVEN = ("TOP", "W", "PY", "PORT", "IN_TMP", "ABSTRACT", "OUTSIDER", "KEPT")  # what an attempt has to know
 
 
@@ -233,7 +81,11 @@ class Tool:
 
     def again(self, ground: Ground) -> list[str] | None:
         """Return the words of another use of the tool; without a sandbox of what could be one."""
-        return self.words("true", ground) if self.name != Tool.name else ["sh", "-c", "ssh -V; id; python3 -c ''"]
+        return (
+            self.words("true", ground)
+            if self.name != Tool.name
+            else ["sh", "-c", "ssh -V; id; python3 -c ''; node -e ''; bash -c :"]
+        )
 
     def hook(self, ground: Ground) -> list[str] | None:
         """Return what a client runs for the plugin of the tool; None if it has none."""
@@ -242,7 +94,7 @@ class Tool:
     def exchanged(self, ground: Ground) -> list[str] | None:
         """Return the words that ask about a command, have a job exchange its directory, and answer; None if a person is
         asked in no such way."""
-        return ["sh", "-c", f"{_EXCHANGED}; cd below/here; touch made"] if self.name == Tool.name else None
+        return ["sh", "-c", f"{EXCHANGED}; cd below/here; touch made"] if self.name == Tool.name else None
 
     def beside(self, ground: Ground) -> list[str] | None:
         """Return the words of another use of the tool, in an environment of Python that names the workspace as the place
@@ -253,6 +105,15 @@ class Tool:
         as_environment(ground.top / "plain")
         beside(ground.top / "plain", ground)
         return [str(ground.top / "plain/bin/python"), "-c", ""]
+
+    def moved(self, ground: Ground) -> list[str] | None:
+        """Return the words that move a file out, as a user does, and have a job write by the name that it left."""
+        written = shlex.join(self.words("echo evil >> .kept", ground))
+        return ["sh", "-c", f"mv tool $TOP/home/other/tool; {written}"]
+
+    def elsewhere(self, ground: Ground) -> list[str] | None:
+        """Return the words of another use of the tool, in a directory of the workspace."""
+        return ["sh", "-c", f"cd plain && {shlex.join(self.words('echo x > new', ground))}"]
 
     def kept(self, ground: Ground) -> list[str] | None:
         """Return nothing to do, or None if the tool keeps nothing for itself."""
@@ -303,13 +164,14 @@ class Outlive(Tool):
             "run --wait --host box true",
         )
         lines = [f"{program} {words}" for words in (*calls, "mcp < /dev/null")]
+        lines.append(f"SHELL=$W/.venv/bin/bash {program} mcp < /dev/null")
         return ["sh", "-c", "export SHELL=/bin/bash OUTLIVE_CONFIG=$TOP/hosts.toml\n" + "\n".join(lines)]
 
     def exchanged(self, ground: Ground) -> list[str] | None:
         rule = '[[policy.rule]]\nprefix = ["touch"]\ndecision = "ask"\n'
         (ground.top / "asks.toml").write_text(f'[policy]\ndefault = "allow"\n{rule}')
         (ground.top / "asks.toml").chmod(0o644)
-        program, by_job = self.words("", ground)[0], shlex.join(self.words(_EXCHANGED, ground))
+        program, by_job = self.words("", ground)[0], shlex.join(self.words(EXCHANGED, ground))
         asked = f"{program} run --snapshot-after 0 --cwd $W/below/here -- touch made"
         job = "$PY -c 'import json, sys; print(json.load(sys.stdin)[\"job_id\"])'"
         asks = f"J=$(OUTLIVE_CONFIG=$TOP/asks.toml {asked} | {job})"
@@ -394,7 +256,7 @@ def main() -> int:
             continue
         proves = succeeded(Tool(asked.tools), attempt)  # else nothing is shown by a sandbox that holds
         cells = [cell(tool, attempt) if proves and tool in there else "not tried" for tool in tools]
-        missed += cells[0] != "held"
+        missed += cells[0] != (attempt.word if attempt.is_stated else "held")
         print(f"| {attempt.name} | {' | '.join(cells)} |", flush=True)
     return 1 if missed else 0
 

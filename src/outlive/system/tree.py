@@ -11,6 +11,7 @@ import os
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from outlive.core.ids import is_id
 from outlive.core.records import Identity
 from outlive.system import process
 from outlive.system.fds import content, listed
@@ -25,6 +26,7 @@ GUARDIAN = "holdfast"
 SUPERVISOR = "outrunner"
 MIRROR = "outmirror"  # of a job on another machine
 FORK_SERVER = "jobforker"
+SANDBOX = "boxkeeper"  # process 1 of one
 _OURS = frozenset(name.encode() for name in (GUARDIAN, SUPERVISOR, MIRROR, FORK_SERVER))
 
 
@@ -69,15 +71,39 @@ def below(root: int, skip: Iterable[int] = ()) -> list[Member]:
 
 
 def with_cookie(job_id: str, *, sinks: bool = False) -> list[Member]:
-    """Return the living processes with the cookie of this job, without its notification commands; `sinks`: only
-    those."""
+    """Return the living processes with the cookie of this job, without its notification commands and without those of
+    other jobs in a sandbox, which may have set it; `sinks`: only notification commands."""
     wanted = f"{COOKIE}={job_id}".encode()
     members: list[Member] = []
     for pid in process.pids():
         words = environment(pid)
-        if wanted in words and _is_of_sink(words) is sinks:
+        if wanted in words and _is_of_sink(words) is sinks and job_of(pid) in (job_id, None):
             members += _living(pid)
     return members
+
+
+def job_of(pid: int) -> str | None:
+    """Return the id of the job that a process is of; None if it is of none. It or the nearest process above it says so: by
+    its cookie, or by the name of a supervisor.
+
+    In a sandbox only the first process is asked: a job can give the others any cookie and name, but reads and writes
+    nothing of that one, whose parent is outside.
+    """
+    above: int | None = pid
+    while above is not None and above > 1:
+        parent = process.parent(above)
+        if not (_is_inside(above) and parent is not None and _is_inside(parent)):
+            words = command_line(above).split() if is_ours(above) else _cookies(above)
+            job_id = next(filter(is_id, words), None)
+            if job_id is not None:
+                return job_id
+        above = parent
+    return None
+
+
+def _cookies(pid: int) -> list[str]:
+    mark = f"{COOKIE}=".encode()
+    return [one[len(mark) :].decode("latin-1") for one in environment(pid) if one.startswith(mark)]
 
 
 def supervisors_of(job_id: str, lock: tuple[int, int] | None) -> list[Member]:
@@ -102,8 +128,16 @@ def _has_open(pid: int, wanted: tuple[int, int] | None) -> bool:
 
 
 def is_ours(pid: int) -> bool:
-    """Return whether it is a guardian, supervisor or fork server: by name and empty environment."""
-    return comm(pid) in _OURS and not any(environment(pid))
+    """Return whether it is a guardian, supervisor or fork server: by name and empty environment. None of them is in a
+    sandbox, where a job may have made a process look like one."""
+    return comm(pid) in _OURS and not any(environment(pid)) and not _is_in_sandbox(pid)
+
+
+def _is_in_sandbox(pid: int) -> bool:
+    above: int | None = pid
+    while above is not None and _is_inside(above):
+        pid, above = above, process.parent(above)
+    return above != pid and comm(pid) == SANDBOX.encode()
 
 
 def oldest_with_cookie(job_id: str) -> Identity | None:
@@ -116,8 +150,18 @@ def oldest_with_cookie(job_id: str) -> Identity | None:
 
 def number_inside(pid: int) -> int:
     """Return the pid that a process has in a pid namespace right below ours, 0 if it is in ours."""
-    numbers = content(f"/proc/{pid}/status").partition(b"\nNSpid:")[2].partition(b"\n")[0].split()
+    numbers = _numbers(pid)
     return int(numbers[1]) if len(numbers) == 2 else 0
+
+
+def _is_inside(pid: int) -> bool:
+    """Return whether a process is in a pid namespace below ours."""
+    return len(_numbers(pid)) > 1
+
+
+def _numbers(pid: int) -> list[bytes]:
+    """Return the pids of a process, in our pid namespace and in each below it that it is in."""
+    return content(f"/proc/{pid}/status").partition(b"\nNSpid:")[2].partition(b"\n")[0].split()
 
 
 def running(identity: Identity | None) -> Member | None:

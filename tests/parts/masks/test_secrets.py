@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -119,7 +120,8 @@ def maps_back(answer: Any) -> bool:
     """Return whether 6 characters of the secret can be had from what was shown, in any encoding of FORMS."""
     parts = {INHERITED[at : at + 6] for at in range(len(INHERITED) - 5)}
     text = everything(answer).replace("\\u0000", "").replace("\\x00", "")
-    shown = [text.encode(form, "replace").decode("latin-1").replace("\0", "") for form in FORMS]
+    forms = [text.encode(form, "replace").decode("latin-1") for form in FORMS]
+    shown = [re.sub(r"\x1b\[0m|[\0-\x1f]", "", one) for one in forms]
     return any(part in one for part in parts for one in shown)
 
 
@@ -189,6 +191,10 @@ def test_control_characters_in_a_secret_do_not_hide_it(session: McpSession, betw
         answer = session.call("process", action=action, job_id=job, **more)
         assert "[masked: CI_JOB_TOKEN]" in everything(answer), (action, more)
         assert not maps_back(answer)
+    for encoding in ("cp037", "utf-16-le"):  # its characters are others there, and so are those between them
+        answer = session.call("process", action="log", job_id=job, encoding=encoding)
+        assert "[masked: CI_JOB_TOKEN]" in everything(answer), encoding
+        assert not maps_back(answer), encoding
 
 
 @ONE_ERA

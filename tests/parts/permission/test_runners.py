@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import shlex
+import subprocess
 from pathlib import Path
 
 from outlive import config
-from outlive.parts.permission.policy import decide, runners
+from outlive.parts.permission.policy import commands_in, decide, runners
 from outlive.parts.permission.policy.rules import Place
 from outlive.parts.permission.settings import policy_of
 
@@ -726,6 +727,76 @@ make Q=touch
 sqlite3 -csv
 sqlite3 x.db ' .shell touch'
 helm template x --post-renderer touch
+ld -x -plugin ./x.so a.o
+openssl x509 -purpose -engine ./x.so -in f
+openssl x509 -purpose -provider-path . -provider x -in f
+openssl ts -cert -config evil -reply
+openssl storeutl org.openssl.engine:/x:y
+openssl pkey -in org.openssl.engine:/x:y
+newtool --key=org.openssl.engine:/x:y
+node --test-name-pattern x -e y
+node --unhandled-rejections strict -e y
+node --trace-event-categories node -e y
+java -m jdk.jshell/jdk.internal.jshell.tool.JShellToolProvider
+java --module jdk.jshell/x
+docker -D run ps touch
+docker build -
+docker build -f /dev/stdin .
+docker compose -f - up
+docker compose -f/dev/stdin up
+docker buildx bake -f -
+ninja -f /dev/stdin
+ninja -f -
+samu -f /dev/stdin
+just -f /dev/stdin
+rake -f -
+mvn -f /dev/stdin test
+npm --tag install exec touch
+npm --registry install exec -- touch
+npm --tag install --access ci exec touch
+pnpm --loglevel install exec touch
+yarn --registry install exec touch
+poetry -P install run touch
+poetry --project install run touch
+hatch -e install run touch
+composer -d install exec touch
+bun --cwd install x touch
+bun -ex install
+bun -rx test
+bun test -r ./x.js
+helm --namespace list plugin install x
+kubectl --force get run --image=y -- touch
+kubectl -f get exec -- touch
+convert 'png:|touch x' y.png
+convert -draw 'image Over 0,0 0,0 "|touch x"' a b
+magick -script x
+display '|touch x'
+conjure x.msl
+ag -A --pager=touch x
+ag --context --pager=touch x
+ack -C --pager=touch x
+pytest --trace x.py
+pytest --pdb x.py
+pytest --pdbcls=code:InteractiveConsole x.py
+pytest -p code
+pytest -xp code
+pytest -W error::mod.X
+pytest -c /dev/stdin
+pytest -o addopts=--pdb
+python3 -m pytest --trace x.py
+python3 -m unittest code.interact
+python3 -m uvicorn code:interact --factory
+gunicorn 'os:system("touch x")'
+celery -A x shell
+flask shell
+django-admin shell
+rails runner x
+irb
+gvim f
+ghostscript x
+pee 'touch x'
+pic -U f
+setpgid touch x
 """
 
 EVERYDAY = r"""
@@ -1159,6 +1230,68 @@ awk 'NR%2==0 {print $0; next} {exit}' f
 awk -F'|' '{print $2}' f
 helm list -n x
 helm upgrade --install x y -f v.yml
+helm -n x list
+pytest -xvvs --lf --tb=short -m 'not slow' --cov=src -n auto -p no:cacheprovider tests/x.py::test_y
+python3 -m unittest discover -s tests
+python3 -m unittest -v tests.test_x test_y.TestZ.test_a x.tests.T
+uvicorn app.main:app --reload --port 8000
+uvicorn app:create_app --factory
+gunicorn -w 4 -b :8000 app:app
+npm --silent run build
+pnpm -r run lint
+ld -r -o x a.o b.o
+node --test-name-pattern x --test t.js
+node --max-old-space-size=4096 x.js
+docker build -t x -f d/Dockerfile .
+docker compose -p x --env-file e up -d
+docker buildx bake --push
+bun add -D x
+ag -A 3 x
+ninja -C build -f b.ninja test
+convert a.png -draw 'circle 1,1 2,2' b.png
+kubectl -n x get pods -o wide
+"""
+
+# Words of a shell string, in whose place it puts the names of files; and those for which it does no harm
+MAY_BE_OPTIONS = r"""
+tar cf a *
+tar cf a -C d ?x
+tar cf * d
+tar -cf * d
+gcc -c [a-z]*
+sed -i s/a/b/ *.txt
+sed [n]* f
+sed d/* f
+awk N* f
+awk 1/* f
+sort *
+find * -name x
+python3 *.py
+make t*
+make -C d t*
+sqlite3 s*
+sqlite3 d/s* .tables
+git log *
+git config c*
+npm run e*
+rsync -a *.txt h:d
+"""
+ARE_FILES = r"""
+tar cf a ./*
+tar cf a -- *
+tar xzf x-*.tgz
+gcc -c src/*.c
+sed -n 1p a*
+sed -i s/a/b/ ./*.txt
+awk '{print}' a*
+python3 x.py *
+git add *
+git add '*.py'
+grep x *
+rm -f *.o
+newtool *
+newtool src/*.js
+cp a* b/?
 """
 
 OF_MORE_LINES = [
@@ -1179,6 +1312,27 @@ def test_a_word_that_is_not_known_to_run_nothing_may_run_another_command() -> No
     assert [words for words in [*commands(MAY_RUN), *OF_MORE_LINES] if runners.runs_another(words) is None] == []
 
 
+def why_unread(text: str) -> str | None:
+    (command,) = commands_in.commands([text], ["sh", "-c"])
+    return command.unread
+
+
+def test_a_word_that_may_stand_for_an_option_or_a_script_may_run_another_command() -> None:
+    found = {line: why_unread(line) for line in MAY_BE_OPTIONS.strip().splitlines()}
+    assert [line for line, why in found.items() if why is None] == []
+    assert "write `./*`" in str(found["tar cf a *"])
+    found = {line: why_unread(line) for line in ARE_FILES.strip().splitlines()}
+    assert [(line, why) for line, why in found.items() if why is not None] == []
+
+
+def test_names_of_files_become_options(tmp_path: Path) -> None:
+    """What the rule is for: the shell puts the names in place of the word."""
+    for name in ("f", "--checkpoint=1", "--checkpoint-action=exec=touch ran"):
+        (tmp_path / name).mkdir()
+    subprocess.run(["sh", "-c", "tar cf ../a.tar *"], cwd=tmp_path, check=False, capture_output=True)
+    assert (tmp_path / "ran").exists()
+
+
 def test_everyday_commands_stay_unasked_where_a_rule_denies(tmp_path: Path) -> None:
     path = tmp_path / "config.toml"
     path.write_text('[policy]\ndefault = "allow"\n[[policy.rule]]\nprefix = ["touch"]\ndecision = "deny"\n')
@@ -1191,7 +1345,11 @@ def test_everyday_commands_stay_unasked_where_a_rule_denies(tmp_path: Path) -> N
     # Of these nothing is known, and their words name what is denied
     for words in commands(
         "newtool touch x\nnewtool --hook='/usr/bin/touch x'\n./x --do 'a;touch'\nprivate 'x[$(touch x)]'\n"
-        "python3 x.py touch y\nbash x.sh touch y\ncargo run -- touch x\ngo run . touch x\nnpm run x -- 'touch x'"
+        "python3 x.py touch y\nbash x.sh touch y\ncargo run -- touch x\ngo run . touch x\nnpm run x -- 'touch x'\n"
+        "newtool 'to\\uch x'\nnewtool \"to''uch x\"\njava -cp x.jar Main touch"
     ):
         (one,) = decide.decided(policy, words, None, place)
         assert (one.decision, "may run `touch`" in str(one.reason)) == ("ask", True), words
+    for text in ("newtool --run /usr/bin/t*h", "newtool /usr/bin/?ouch"):
+        (one,) = decide.decided(policy, [text], ["sh", "-c"], place)
+        assert (one.decision, "may run `touch`" in str(one.reason)) == ("ask", True), text

@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 from outlive import limits
 from outlive.answers.job import PortHolder
-from outlive.core.ids import is_id
 from outlive.core.records import EXEC, Definition
 from outlive.errors import OutliveError
 from outlive.jobs import lookup, processes
@@ -119,13 +118,10 @@ class PortOwner:
 
     def _job_of(self, pid: int) -> Definition | None:
         """Return the job of outlive that a process is of, if it exists for this caller."""
-        mark = tree.COOKIE.encode() + b"="
-        job_id = next((word[len(mark) :] for word in tree.environment(pid) if word.startswith(mark)), b"").decode(
-            "latin-1"
-        )
+        job_id = tree.job_of(pid)
+        if job_id is None:
+            return None
         try:
-            if not is_id(job_id):  # a process may set it to anything
-                return None
             with lookup.open_known(self._ctx.caller, job_id) as job:
                 return job.read_meta()
         except (OSError, OutliveError):  # of another root, or of another caller behind a wall

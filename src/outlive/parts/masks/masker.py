@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 
@@ -14,6 +15,7 @@ _AROUND = " \t\r\"'`…"  # what may stand between the edge of a line and the cu
 _MORE = "[... "  # how render/ begins to say how much more there is
 _EDGE = _AROUND.encode() + b"\0"
 _EDGE_BYTES = 16
+_CONTROLS = rb"\x1b\[[0-?]*[ -/]*[@-~]|\x1b[()].|[\0-\t\v-\x1f\x7f]"
 # In which a secret may stand in a log, whatever that is decoded with
 _FORMS = ("utf-8", "utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be")
 # The line drawing of a terminal, character by character
@@ -66,14 +68,12 @@ class Masker:
 
     def spans(self, data: bytes, encoding: str) -> list[Span]:
         """Return where secrets stand in bytes that will be decoded with `encoding`, in order. Those that overlap are one."""
-        found = [
-            Span(start, stop, _label(value.name))
-            for value in self._values
-            for form in _forms(value.text, encoding)
-            for start, stop in _places(form, data, LEAST_CHARS * max(1, len(form) // len(value.text)))
+        found = self._found(data, encoding)
+        plain, places = _without_controls(data)
+        found += [
+            Span(places[one.start], places[one.stop - 1] + 1, one.label)
+            for one in (self._found(plain, encoding) if places else ())
         ]
-        if self._shapes:
-            found += [Span(start, end, _label(label)) for start, end, label in shapes.secrets_in(data)]
         spans: list[Span] = []
         for span in sorted(found):
             if spans and span.start < spans[-1].stop:
@@ -82,6 +82,17 @@ class Masker:
             else:
                 spans.append(span)
         return spans
+
+    def _found(self, data: bytes, encoding: str) -> list[Span]:
+        found = [
+            Span(start, stop, _label(value.name))
+            for value in self._values
+            for form in _forms(value.text, encoding)
+            for start, stop in _places(form, data, LEAST_CHARS * max(1, len(form) // len(value.text)))
+        ]
+        if self._shapes:
+            found += [Span(start, end, _label(label)) for start, end, label in shapes.secrets_in(data)]
+        return found
 
     def _without(self, value: Value, text: str) -> str:
         begins, ends = value.text[:LEAST_CHARS] in text, value.text[-LEAST_CHARS:] in text
@@ -110,6 +121,18 @@ class Masker:
 
 def _label(what: str) -> str:
     return f"[masked: {what}]"
+
+
+def _without_controls(data: bytes) -> tuple[bytes, list[int]]:
+    """Return the bytes without control characters and escape sequences, and where each stood; no places if there are none."""
+    parts: list[bytes] = []
+    places: list[int] = []
+    at = 0
+    for match in re.finditer(_CONTROLS, data):
+        parts.append(data[at : match.start()])
+        places += range(at, match.start())
+        at = match.end()
+    return b"".join([*parts, data[at:]]), [*places, *range(at, len(data))] if at else []
 
 
 def _forms(secret: str, encoding: str) -> set[bytes]:

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator, Mapping
 
 from outlive.config import state_directory
-from outlive.core.ids import is_id, short_id
+from outlive.core.ids import short_id
 from outlive.core.members import number_of
 from outlive.core.quoted import one_line
 from outlive.errors import OutliveError
@@ -16,9 +16,7 @@ from outlive.jobs.context import Context
 from outlive.part import Selected
 from outlive.parts.ports import PORTS
 from outlive.parts.ports.leases import Leases
-from outlive.system import ports, process, tree
-
-_MARK = tree.COOKIE.encode() + b"="
+from outlive.system import ports, tree
 
 
 def selected(ctx: Context, args: Mapping[str, object]) -> Selected:
@@ -26,7 +24,7 @@ def selected(ctx: Context, args: Mapping[str, object]) -> Selected:
     caller who could not see that process is not told whether there is one."""
     port = number_of(args, "port")
     listening = list(_listening(port))
-    found = dict.fromkeys([*filter(None, map(_job_of, listening)), *_lessee(ctx, port)])
+    found = dict.fromkeys([*filter(None, map(tree.job_of, listening)), *_lessee(ctx, port)])
     places = {job_id: place for job_id in found if (place := _place(ctx, job_id)) is not None}
     if places:
         of = (f"job {short_id(job_id)} in {one_line(place)}" for job_id, place in places.items())
@@ -63,22 +61,6 @@ def _lessee(ctx: Context, port: int) -> Iterator[str]:
         leases.close()
     if holder is not None:
         yield holder
-
-
-def _job_of(pid: int) -> str | None:
-    """Return the id of the job that a process is of: its environment has it, or that of a process above it, or the name of
-    its supervisor."""
-    above: int | None = pid
-    while above is not None and above > 1:
-        if tree.is_ours(above):
-            words = tree.command_line(above).split()
-        else:
-            words = [one[len(_MARK) :].decode("latin-1") for one in tree.environment(above) if one.startswith(_MARK)]
-        job_id = next(filter(is_id, words), None)
-        if job_id is not None:
-            return job_id
-        above = process.parent(above)
-    return None
 
 
 def _place(ctx: Context, job_id: str) -> str | None:

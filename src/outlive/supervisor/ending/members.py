@@ -29,7 +29,8 @@ class Members:
     def living(self, full: bool) -> list[Member]:
         """`full` also looks for the cookie, for processes that are not below this one."""
         state = self._record.state
-        processes = tree.below(os.getpid(), self._sinks.pids)
+        command = tree.running(state.identity)  # which may call itself a supervisor, so that it is not found below
+        processes = [*([] if command is None else [command]), *tree.below(os.getpid(), self._sinks.pids)]
         if not self._parent:  # the command is not below us, and may have dropped its cookie
             processes += _command_tree(state)
         if full or not self._parent:

@@ -108,7 +108,7 @@ def _split(text: str) -> tuple[list[Command], str | None]:
         return [], why or "it is empty"
     found, moved = [], False
     for one in script.commands:
-        found.append(Command(one.words, frozenset(one.globs), runners.runs_another(one.words), moved))
+        found.append(Command(one.words, frozenset(one.globs), runners.runs_another(one.words, one.globs), moved))
         moved = moved or one.name in _MOVING
     return found, None
 

@@ -84,7 +84,7 @@ def _of(policy: Policy, command: commands_in.Command, place: Place) -> Decision:
         without = _WITHOUT if command.profiled == commands_in.PROFILE else "that variable out of the environment"
         return by(policy.default, DEFAULT, _LOOKED_UP_LATER.format(command.profiled, without))
     named = (
-        next(filter(None, (runners.named(command.argv, rule.barred) for rule in policy.rules)), None)
+        next(filter(None, (runners.named(command.argv, rule.barred, command.globs) for rule in policy.rules)), None)
         if restricts
         else None
     )

@@ -9,7 +9,7 @@ A row has the names of programs, or of a program and its subcommand, and the wor
     words     options are words even with one dash (`-name`)
     +         the first operand ends the options: what follows belongs to it
     >         the first operand is a subcommand, which has a row of its own
-    =name     the first operand, if there is one, is one of these
+    =name     the first operand, if there is one, is one of these; so are those before it that an option may have taken
     *         any word: no option of it names a program
     !name     a check of what else there is (runners.py)
 
@@ -183,12 +183,12 @@ _ROWS = {
     "python|pypy|ipython": "+ -BEIOPSbdqsuvVhx -W: -X: -m. --version --help !script",
     "perl|raku": "+ -cfstTuUvVwWX --version --help !script",
     "ruby|jruby|truffleruby": "+ -cvwWU -W? --version --help !script",
-    "node|nodejs": "+ -vch --version --help --check --test --test-only --test-name-pattern --watch --trace-* --inspect --inspect-brk --enable-source-maps "
-    "--max-old-space-size --stack-size --expose-gc --no-* --experimental-vm-modules --experimental-strip-types --unhandled-rejections !script",
+    "node|nodejs": "+ -vch --version --help --check --test --test-only --test-name-pattern= --watch --trace-warnings --trace-deprecation --trace-uncaught --trace-exit --trace-gc --inspect --inspect-brk --enable-source-maps "
+    "--max-old-space-size --stack-size --expose-gc --no-* --experimental-vm-modules --experimental-strip-types --unhandled-rejections= !script",
     "php": "+ -vmilhnq -S: -t: --version --help !script",
     "lua|luajit|texlua": "+ -vW !script",
     "tclsh|wish|Rscript|escript|ts-node|tsx|osascript": "+ --version --help --vanilla !script",
-    "java": "+ words -jar -cp= -classpath= -class-path= -version -showversion -help -Xmx* -Xms* -Xss* -ea -da -server -D* -enable-preview -m= -p= -module-path= !compiler",
+    "java": "+ words -jar -cp= -classpath= -class-path= -version -showversion -help -Xmx* -Xms* -Xss* -ea -da -server -D* -enable-preview -p= -module-path= !compiler",
     # What the words before another machine load is left out: -J, -processor, -doclet, -Xplugin, -provider
     "javac": "words -[!-JXp]* --[!p]* -p= -parameters -proc:none -Xlint* -Xdiags* -Xdoclint* -Xmax* !compiler",
     "javadoc": "words -[!-Jdt]* --[!dt]* -d= -doctitle= -tag= !compiler",
@@ -247,23 +247,26 @@ _ROWS = {
     "--colors= --multiline --multiline-dotall --pcre2 --only-matching --replace= --regexp= --file= --text --trim --unrestricted --quiet "
     "--passthru --vimgrep --with-filename --null --follow --ignore-file= --search-zip --pre-glob= --encoding= --threads= --glob-case-insensitive "
     "--max-columns-preview --pretty --version --help --debug --one-file-system --no-*",
-    "ag|ack": "-HLQSUacilnorsuvwz -A: -B: -C: -G: -m: --hidden --nocolor --ignore= --smart-case --ignore-case --literal --word-regexp --count --files-with-matches --context= --max-count= --depth= --no-*",
+    "ag|ack": "-HLQSUacilnorsuvwz -A? -B? -C? -G: -m: --hidden --nocolor --ignore= --smart-case --ignore-case --literal --word-regexp --count --files-with-matches --context --max-count= --depth= --no-*",
     "bat|batcat": "-Apnufh -l: -r: -H: -m: --style= --paging= --color= --decorations= --plain --language= --line-range= --highlight-line= "
     "--number --show-all --theme= --wrap= --tabs= --list-languages --list-themes --version --help",
     "less": "-aABcCdeEfFgGiIKLmMnNqQrRsSuUVwWX~ -j? -x? -z? -h? -y? --no-* --quit-if-one-screen --RAW-CONTROL-CHARS --chop-long-lines !pages",
     "man|apropos|whatis": "-acdfiIkKuwW7 -s: -S: -L: -E: --all --apropos --whatis --where --path --sections= --locale= --regex --wildcard "
     "--names-only --ignore-case --match-case --encoding= --no-* --version --help",
-    "convert|magick|mogrify|identify|composite|montage|import|gm|sox|play|rec": "words -* !pages",
+    "convert|magick|mogrify|identify|composite|montage|import|display|animate|compare|stream|gm|sox|play|rec": "words -* !image",
     "pandoc": "-siv -o: -V: -M: -T: --output= --standalone --toc --toc-depth= --number-sections --wrap= --columns= "
     "--metadata= --variable= --self-contained --embed-resources --extract-media= --list-* --version --help",
     # Compilers and build tools
-    "gcc|g++|cc|c++|clang|clang++|gfortran|c89|c99|cpp|nvcc|icc|icx|mpicc|mpicxx|mpic++|emcc|em++|tcc|musl-gcc|ld|ld.gold|ld.lld|ld.bfd": _CC,
+    "gcc|g++|cc|c++|clang|clang++|gfortran|c89|c99|cpp|nvcc|icc|icx|mpicc|mpicxx|mpic++|emcc|em++|tcc|musl-gcc": _CC,
+    "ld|ld.gold|ld.lld|ld.bfd": "words -o= -l* -l= -L* -L= -d -E -g -M -n -N -q -r -s -S -v -V -x -X -O* -e= -m= -h= -u= -y= -z= -soname= -rpath= -dynamic-linker= "
+    "-Map= -static -shared -pie -no-pie -nostdlib -Bstatic -Bdynamic -export-dynamic -gc-sections -whole-archive -no-whole-archive -as-needed "
+    "-no-as-needed -start-group -end-group -build-id -print-map -strip-all -strip-debug -no-undefined -eh-frame-hdr -hash-style -version -help !compiler",
     "rustc": "-OgVvh -o: -A: -W: -D: -F: -L: -l: --edition= --crate-type= --crate-name= --test --emit= --print= --cfg= --version --help --explain= !compiler",
     "make|gmake": "-BdhikLnqrRstvwS -C: -f: -I: -o: -W: -j? -l? -O? --directory= --file= --makefile= --include-dir= --jobs --keep-going "
     "--silent --quiet --always-make --dry-run --just-print --recon --print-directory --question --touch --trace --output-sync "
     "--warn-undefined-variables --print-data-base --debug --max-load --load-average --old-file= --what-if= --ignore-errors --no-* "
     "--version --help -p !make",
-    "ninja": "-nvdh -C: -f: -j: -k: -l: --version --quiet",
+    "ninja|samu": "-nvh -C: -d: -f: -j: -k: -l: --version --quiet !input",
     "cmake": "-LANh -S: -B: -G: -D: -U: -j? -W? --build= --target= --config= --parallel --install= --prefix= --component= --preset= --fresh --verbose "
     "--clean-first --list-presets --version --help --log-level= -t: !cmake",
     "ctest": "-NVhQF -C: -E: -I: -L: -R: -j? --output-on-failure --test-dir= --rerun-failed --verbose --extra-verbose --parallel --timeout= "
@@ -287,8 +290,8 @@ _ROWS = {
     "configure": "words -* !make",
     "meson": "=setup =compile =test =install =configure =introspect -vh -C: -j: --buildtype --prefix --list --print-errorlogs --version --help",
     "bazel|bazelisk": "=build =test =query =info =clean =version =fetch -ks -c: --config --test_output --jobs --keep_going",
-    "just": "-lnqvu -f: --list --dry-run --summary --justfile= --quiet --version --help",
-    "rake": "-TPWnqsvtV -f: --tasks --dry-run --quiet --trace --version --help",
+    "just": "-lnqvu -f: --list --dry-run --summary --justfile= --quiet --version --help !input",
+    "rake": "-TPWnqsvtV -f: --tasks --dry-run --quiet --trace --version --help !input",
     "stack|cabal": "=build =test =setup =clean =install =new =update =init --fast --pedantic --version --help -v -j?",
     "dune": "=build =test =runtest =clean =fmt -w --watch --root --version --help",
     "mix|lein": "=test =compile =deps.get =deps =deps.compile =format =phx.server =ecto.migrate =uberjar --trace --force --only --version --help",
@@ -302,7 +305,8 @@ _ROWS = {
     f"{_INSTALLS} --tag --access --registry -w: -C: --prefix= --workspace= !scripts",
     "yarn": f"{_SCRIPTS} =run =workspaces =licenses =cache =import =dedupe {_INSTALLS} --cwd= !scripts",
     "pnpm": f"{_SCRIPTS} =run =licenses =import =prune =dedupe =store {_INSTALLS} -C: -F: --dir= --filter= !scripts",
-    "bun": f"=install =i =add =remove =rm =test =update =outdated =pm =build {_INSTALLS}",
+    "bun": "=install =i =add =remove =rm =test =update =outdated =pm =build -DEOdfghvy -t: --cwd= --outdir= --outfile= --target= --timeout= --watch --coverage "
+    "--global --dev --exact --production --frozen-lockfile --force --dry-run --silent --verbose --minify --version --help --no-*",
     "pip": f"=install =uninstall =list =show =freeze =check =download =wheel =search =index =cache =debug =hash =help {_INSTALLS}",
     "uv": f"=pip =sync =lock =add =remove =init =venv =build =publish =tree =cache =version =self =help =export {_INSTALLS} --directory= --project=",
     "poetry|pipenv|pipx|pdm|rye|hatch": f"=install =uninstall =add =remove =update =upgrade =lock =sync =show =list =build =check =version =publish =init =graph =export {_INSTALLS} -C: --directory=",
@@ -327,7 +331,7 @@ _ROWS = {
     "rpm": "-qailfpcdVevhUFRsv --query --all --info --list --file --package --install --upgrade --erase --verify --requires --provides --changelog "
     "--qf= --queryformat= --nodeps --version --help --last --scripts --test --import --checksig",
     # Containers
-    "docker|podman|nerdctl": "> -DHvh: -c: -l: -v --host= --context= --log-level= --debug --version --help",
+    "docker|podman|nerdctl": "> -Dvh -H: -c: -l: --host= --context= --log-level= --debug --version --help",
     "|".join(
         f"{program} {verb}"
         for program in ("docker", "podman", "nerdctl")
@@ -337,22 +341,23 @@ _ROWS = {
     "--sort --digests --tag --signal --volumes --username --password-stdin --password --platform --driver --name --label --input --output --type "
     "--message --author --change --human --interval --no-* --help",
     "docker build|podman build|nerdctl build": "-q -t: -f: -o: --tag= --file= --build-arg= --target= --platform= --no-* --pull --progress= "
-    "--label= --rm --force-rm --push --load --output= --cache-from= --cache-to= --secret= --ssh= --network= --iidfile= --quiet",
+    "--label= --rm --force-rm --push --load --output= --cache-from= --cache-to= --secret= --ssh= --network= --iidfile= --quiet !input",
     "docker compose|podman compose|docker-compose|docker container|docker buildx": "> -f: -p: --file= --project-name= --profile= "
-    "--env-file= --project-directory= --ansi= --progress= --version --help -v -h",
+    "--env-file= --project-directory= --ansi= --progress= --version --help -v -h !input",
+    "docker buildx bake": "-f: --file= --set= --builder= --progress= --print --push --load --pull --no-* !input",
     "|".join(
         f"{program} {verb}"
         for program in ("docker compose", "podman compose", "docker-compose", "docker container", "docker buildx")
         for verb in "up down ps logs build pull push stop start restart rm config images top kill events ls port version pause unpause wait "
-        "inspect stats prune rename bake du imagetools use".split()
+        "inspect stats prune rename du imagetools use".split()
     ): "*",
     "kubectl|oc": "=get =describe =logs =apply =delete =create =version =top =explain =rollout =scale =api-resources =api-versions =cluster-info =label "
     "=annotate =wait =auth =patch =set =expose =cordon =uncordon =drain =taint =cp =port-forward -AhRLw -n: -o: -l: -k: -c: -p? -f? --namespace= --output= "
     "--selector= --all-namespaces --watch --filename= --kustomize= --container= --tail= --since= --follow --previous --context= --cluster= --all "
     "--replicas= --timeout= --for= --dry-run --sort-by= --show-labels --field-selector= --wait --force --grace-period= --ignore-not-found --recursive "
     "--server-side --image= --type= --patch= --help --no-headers --client",
-    "helm": "=list =ls =template =install =upgrade =uninstall =status =get =repo =lint =search =show =history =rollback =version =dependency -aihqn? -f? "
-    "--namespace --values --set --install --create-namespace --wait --timeout --version --dry-run --atomic --all --output -o? --help",
+    "helm": "=list =ls =template =install =upgrade =uninstall =status =get =repo =lint =search =show =history =rollback =version =dependency -aihq -n: -f: -o: "
+    "--namespace= --values= --set= --install --create-namespace --wait --timeout= --version --dry-run --atomic --all --output= --help",
     # Network and the machine
     "curl": "-#0123468BGIJLMNORSZafgijklnpqsv -A: -b: -c: -C: -d: -D: -e: -E: -F: -H: -m: -o: -r: -T: -u: -U: -w: -x: -X: -y: -Y: -z: -t: --silent "
     "--show-error --fail --fail-with-body --fail-early --location --location-trusted --include --head --output= --output-dir= --remote-name "
@@ -367,9 +372,9 @@ _ROWS = {
     "|".join(f"openssl {verb}" for verb in "asn1parse ca ciphers cms crl crl2pkcs7 dgst dhparam dsa dsaparam ec ecparam enc errstr genpkey "
     "genrsa help info list md5 nseq ocsp passwd pkcs12 pkcs7 pkcs8 pkey pkeyparam pkeyutl prime rand rehash req rsa rsautl s_client "
     "s_server s_time sess_id sha1 sha256 sha384 sha512 smime speed spkac storeutl ts verify version x509 aes-256-cbc base64".split()):
-    "words -[abdfghijklmnoqrtuvwxyzACDEIKPSVX0-9]* -s -s[!s]* -cert= -certfile= -connect= -checkend= -checkhost= -check -clcerts -cacerts -cipher= "
-    "-ciphersuites= -CAfile= -CA= -CAkey= -CAcreateserial -CApath= -c -enddate -email -ext= -extensions= -extfile= -e -encrypt -export -passin= "
-    "-passout= -pass= -pubkey -pubin -pubout -port= -purpose -pkeyopt= -proxy= -prexit -purpose= -pbkdf2 -p -curves= -challenge",
+    "words -[abdfghijklmnoqrtuvwxyzACDEIKPSVX0-9]* -s -s[!s]* -cert -certfile -connect -checkend -checkhost -check -clcerts -cacerts -cipher "
+    "-ciphersuites -c -enddate -email -ext -extensions -extfile -e -encrypt -export -passin -passout -pass -pubkey -pubin -pubout -port -purpose "
+    "-pkeyopt -proxy -prexit -pbkdf2 -p -curves -challenge",  # no values: those differ between verbs
     "nm|gcc-nm": "-AaBCDegfnopPrsSuUvVW -t: -f: --demangle --dynamic --extern-only --no-* --numeric-sort --defined-only --undefined-only --size-sort "
     "--line-numbers --debug-syms --format= --version --help",
     "strip|objcopy|objdump|size": "words -[!-]* --[!p]* --pad-to= --prefix* --preserve-dates --private* --process-links !compiler",
@@ -403,6 +408,18 @@ _ROWS = {
     "mypy|dmypy": "-vhV -p: -m: -c: -n: --strict --ignore-missing-imports --install-types --non-interactive --python-version= --cache-dir= "
     "--show-error-codes --pretty --follow-imports= --package= --module= --exclude= --explicit-package-bases --namespace-packages --platform= --warn-* "
     "--disallow-* --check-untyped-defs --no-* --version --help --color-output --show-* --enable-error-code= --disable-error-code= --junit-xml= --verbose",
+    "pytest|py.test": "-hvqxsl -k: -m: -r? -n: -p: -W: --[!cotp]* --cov* --co --collect-only --color= --count* --cache-* --capture= --continue-* --tb= --timeout* "
+    "--test* --pyargs --profile !filters",
+    "unittest": "-vqfbchl -k: -s: -p: -t: --verbose --quiet --failfast --buffer --catch --locals --durations= --help !tests",
+    "uvicorn|hypercorn": "-h --reload --reload-dir= --factory --host= --port= --workers= --log-level= --no-* --proxy-headers --app-dir= --env-file= --uds= "
+    "--root-path= --ssl-*= --access-log --lifespan= --backlog= --timeout-* --limit-* --version --help !app",
+    "gunicorn": "-DRhv -w: -b: -t: -n: -p: -u: -g: -k: --bind= --workers= --worker-class= --timeout= --threads= --reload --log-level= --access-logfile= "
+    "--error-logfile= --preload --name= --pid= --daemon --chdir= --keep-alive= --max-requests* --version --help --no-* !app",
+    "flask": "=run =routes =db -A: --app= --debug --version --help -h -p: --host= --port= --no-* --reload",
+    "django-admin": "=runserver =migrate =makemigrations =startproject =startapp =test =check =collectstatic =createsuperuser =version -v: --settings= "
+    "--verbosity= --no* --fake --fake-initial --parallel --keepdb --dry-run --plan --version --help",
+    "celery": "=worker =beat =status =inspect =control =purge =report =events -A: -B -E -Q: -c: -l: -n: -P: --app= --loglevel= --concurrency= --queues= --pool= --version --help",
+    "rails": "=server =s =test =t =generate =g =destroy =routes =new =about =stats =notes =assets:precompile -b: -p: -e: -h --version --help --*",
     "pylint": "-EvhrsyE -d: -e: -f: -j: -r: -s: --disable= --enable= --errors-only --output-format= --jobs= --score= --reports= --ignore= "
     "--fail-under= --fail-on= --recursive= --msg-template= --max-line-length= --version --help --output= --py-version=",
     "tox|nox": "=run =r =run-parallel =p =list =l -rqvphlR -e: -s: -f: --version --recreate --list --parallel --sessions= --reuse-existing-virtualenvs --notest",

@@ -32,7 +32,7 @@ from outlive.system import fds, process, spawn, tree
 # init.c expects these; the others are for bwrap, which closes them
 _REPORT, _STDERR, _KEEPERS, _INIT, _FILTER, _WRITABLE, _ARGS, _COPIES = 3, 4, (5, 6), 7, 8, 10, 11, 12
 _STDIN = "/dev/.stdin"  # as init.c has it
-_PROGRAM = "/dev/boxkeeper"  # a name that no `pkill` of an agent matches
+_PROGRAM = f"/dev/{tree.SANDBOX}"  # a name that no `pkill` of an agent matches
 # A copy on the file system of /dev: a bind would have bwrap read all mounts once more. What the
 # command makes of it changes nothing: it is executed once, before the command
 _COPIED = ("--perms", "0555", "--file", str(_INIT), _PROGRAM)
