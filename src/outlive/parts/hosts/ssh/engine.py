@@ -206,6 +206,7 @@ def _there(definition: Definition) -> Definition:
         gate.anew(definition),
         host=None,
         machine=None,
+        caller_cwd=None,
         env_files=[],
         notification=Notification(),
         progress_every_ms=0,
