@@ -6,7 +6,6 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from outlive.core.ids import short_id
 from outlive.core.members import parse_json
 from outlive.core.records import Definition
 from outlive.errors import OutliveError, argument, invalid
@@ -63,9 +62,6 @@ def edge(ctx: Context, item: object, chain: Mapping[str, Definition]) -> Edge:
     else:
         with lookup.open_job(ctx, name) as job:
             other = job.read_meta()
-    if other.host is not None:
-        message = f"job {short_id(other.job_id)} runs on {other.host}, and {argument(AFTER)} is of this machine"
-        raise invalid(AFTER, message, hint="wait says when it has ended.")
     try:
         if asked.until:
             Until(asked.until, stop_at_prompts=False).check(ctx, other)
