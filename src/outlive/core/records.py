@@ -1,5 +1,6 @@
 """Job records: what was asked for (`Definition`), what is so now (`State`), and what they hold. Pure."""
 
+from collections.abc import Iterable
 from typing import Any, NamedTuple, Self
 
 from outlive import limits
@@ -344,6 +345,10 @@ class Definition(_Open, omitted=("script", "cwd_id", "caller_cwd", "awaits")):
     def command_bytes(self) -> int | None:
         """The length of the whole command; None if `command` is all of it."""
         return None if self.script is None else self.script.bytes
+
+    def without(self, members: Iterable[str]) -> "Definition":
+        """Return the definition without these members of parts."""
+        return Definition.replace(self, kept={**self.kept, **dict.fromkeys(members)})
 
     @property
     def of_parts(self) -> dict[str, object]:

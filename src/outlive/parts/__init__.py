@@ -54,6 +54,8 @@ KEEPERS = {
 _KEEPING = frozenset(KEEPERS.values())
 # Members of `meta.json` of a job that starts when the part lets it (jobs/starting/gate.py): it is not started without the part
 HELD = ("approval",)
+# Those of a job that waits on this machine, if they are of a job of a host, before the host gets it (jobs/starting/turn.py)
+WAIT_HERE = ("after",)
 # Section of the configuration → the part that has its keys (`settings`)
 SECTIONS = {"sandbox": "sandbox", "audit": "audit", "policy": "permission", "mcp": "masks", "ports": "ports"}
 # Section of the configuration with a table for each name → the part that reads them (`sections`)
@@ -199,6 +201,11 @@ def needed(kept: Mapping[str, object]) -> list[str]:
     """Return the names of the parts, there or not, that the supervisor of a job with these members needs."""
     keepers = _keepers(kept)
     return [name for name in IN_SUPERVISOR if name in keepers]
+
+
+def waits_here(kept: Mapping[str, object]) -> bool:
+    """Return whether a job of a host with these members of `meta.json` waits on this machine first."""
+    return any(kept.get(member) is not None for member in WAIT_HERE)
 
 
 def is_held(kept: Mapping[str, object]) -> bool:

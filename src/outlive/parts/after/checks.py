@@ -45,12 +45,9 @@ def parsed(ctx: Context, args: Mapping[str, object]) -> list[Edge]:
 def require(definition: Definition) -> None:
     """Errors: invalid_argument for a job that could not wait."""
     try:
-        waits = bool(of_job(definition))
+        of_job(definition)
     except ValueError as error:
         raise invalid(AFTER, str(error)) from error
-    if waits and definition.host is not None:
-        message = f"{argument(AFTER)} is of this machine, and the job is to run on {definition.host}"
-        raise invalid(AFTER, message, hint="Run it here, or start it there when the other job has ended.")
 
 
 def edge(ctx: Context, item: object, chain: Mapping[str, Definition]) -> Edge:

@@ -10,21 +10,18 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
-from outlive import config
 from outlive.core.ids import short_id
 from outlive.core.members import parse_json
 from outlive.core.quoted import one_line
 from outlive.core.record import Record
 from outlive.core.records import State
 from outlive.errors import OutliveError
-from outlive.jobs import lookup
+from outlive.jobs import lookup, own_process
 from outlive.jobs.conditions.job_wait import JobWait, wait_for
 from outlive.jobs.conditions.parse import parsed
-from outlive.jobs.context import Context, Principal
-from outlive.launch.from_cli import Launcher
+from outlive.jobs.context import Context
 from outlive.parts.after.asked import Edge
 from outlive.store import fault_report
-from outlive.store.root import Store
 from outlive.system import fds, prctl
 
 _OUT = 1
@@ -54,29 +51,16 @@ def main() -> None:
     if os.getppid() != asked.supervisor:  # it was killed before this process could ask to end with it
         return
     try:
-        _look(_context(asked), {number: asked.edges[number] for number in asked.left})
+        _look(
+            own_process.context(asked.root, asked.environment, "wait"),
+            {number: asked.edges[number] for number in asked.left},
+        )
     except Exception as error:
         if isinstance(error, OutliveError) and error.code == "job_not_found":
             _tell(Told(failed=f"what it waited for was deleted: {error.message}"))
             return
         fault_report.write_for(asked.root, asked.job_id, "waiter", error)
         raise
-
-
-def _context(asked: Asked) -> Context:
-    """Errors: OSError, config_error."""
-    caller = Principal(
-        Store.existing(asked.root),
-        config.load(asked.environment),
-        face="cli",
-        owner="cli",
-        client=None,
-        cwd=None,
-        env=asked.environment,
-        launcher=Launcher(),
-        shell_words=("sh", "-c"),
-    )
-    return Context(caller, "wait")
 
 
 def _tell(told: Told) -> None:

@@ -13,7 +13,7 @@ import threading
 import time
 from typing import Any
 
-from outlive import limits
+from outlive import limits, parts
 from outlive.core.records import Definition, Notification
 from outlive.errors import OutliveError, argument, invalid
 from outlive.jobs.starting import gate
@@ -203,7 +203,7 @@ ENGINE = SshEngine()
 def _there(definition: Definition) -> Definition:
     """Return the definition of the job there: the mirror watches and tells here."""
     return Definition.replace(
-        gate.anew(definition),
+        gate.anew(definition).without(parts.WAIT_HERE),
         host=None,
         machine=None,
         caller_cwd=None,

@@ -1,0 +1,115 @@
+"""The turn of a job of a host that waited on this machine: it is given to its host.
+
+As long as it waits it is as any job of this machine that waits: it has a supervisor and a guardian. At its turn they start
+the process here, and let go of the job. Whichever of these processes is killed, at most one gives the job away: who does
+holds both locks, and only of a job that still waits. If all are killed, the next reader gives the job supervisors that wait
+anew.
+"""
+
+from __future__ import annotations
+
+import time
+from contextlib import suppress
+
+from outlive import limits
+from outlive.core.members import parse_json
+from outlive.core.records import State
+from outlive.errors import OutliveError
+from outlive.jobs import adoption, own_process
+from outlive.jobs.context import Context
+from outlive.jobs.starting.plan import Plan
+from outlive.launch import engines
+from outlive.store import atomic_file
+from outlive.store.inspection import handed_over, unasked
+from outlive.store.inspection.unseen_end import write_end
+from outlive.store.job_dir import STDIN_DATA, JobDir, Locks
+from outlive.supervisor.request import Request, report_fault
+from outlive.system import fault_points, fds
+
+_LOCKS_S, _LOCK_AGAIN_S = 30.0, 0.01  # the supervisors that waited let go in a moment
+_LONGEST_S = 600.0  # for which a host is asked again that refuses a job for now
+_AGAIN_S, _LONGEST_PAUSE_S = 2.0, 60.0
+
+
+def main() -> None:
+    request = Request.of(parse_json(fds.read_all(0)))
+    try:
+        _give(request)
+    except Exception as error:
+        report_fault(request, "turn", error)
+        raise
+
+
+def _give(request: Request) -> None:
+    """Give the job to its host; end it if the host does not take it. Errors: OSError."""
+    deadline, pause_s = time.monotonic() + _LONGEST_S, _AGAIN_S
+    fault_points.at("turn_told")
+    with suppress(FileNotFoundError), request.open_job() as job:  # it was removed meanwhile
+        while (locks := _locks(job)) is not None:
+            try:
+                state = job.read_state()
+                if state is None or not state.waits or not job.is_in_place():
+                    return  # another process gave it away, or it was ended
+                fault_points.at("turn_locked")
+                # From here on its host has it, as of a job that is started there
+                job.write_state(State(job_id=job.job_id, state="created", phase="created", kept=state.kept))
+                try:
+                    _submit(request, job, locks)
+                    return
+                except OutliveError as error:
+                    handed_over.delete(job)
+                    is_over = not error.retryable or time.monotonic() >= deadline
+                    if is_over:
+                        _end(job, error)
+                    else:
+                        job.write_state(state)
+            finally:
+                locks.close()
+            if is_over:
+                _tell(request, job)
+                return
+            time.sleep(pause_s)
+            pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
+
+
+def _locks(job: JobDir) -> Locks | None:
+    """Return the locks of the job, once its supervisors have let go of it; None if others have it. Errors: OSError."""
+    until = time.monotonic() + _LOCKS_S
+    while time.monotonic() < until:
+        try:
+            return Locks(job)
+        except BlockingIOError:
+            time.sleep(_LOCK_AGAIN_S)
+    return None
+
+
+def _submit(request: Request, job: JobDir, locks: Locks) -> None:
+    """Errors: OutliveError; then nothing was handed over."""
+    ctx = _context(request)
+    definition = job.read_meta()
+    try:
+        data = atomic_file.read(job.fd, STDIN_DATA, limits.MAX_STDIN_WRITE_BYTES)
+    except FileNotFoundError:
+        data = None
+    host = engines.host_of(ctx.config, str(definition.host))
+    sock = host.engine.submit(ctx.caller, host, job, Plan(definition, request.overrides, stdin_data=data), locks)
+    if sock is not None:  # nobody waits for the start
+        sock.close()
+
+
+def _context(request: Request) -> Context:
+    """Errors: OSError, config_error."""
+    return own_process.context(request.root, request.environment, "run", request.sink_shell)
+
+
+def _end(job: JobDir, error: OutliveError) -> None:
+    """Write down that a job never ran, since its host did not take it. Its locks are held."""
+    definition = job.read_meta()
+    state = State(job_id=job.job_id, state="created", phase="created")
+    write_end(job, unasked.failed(definition, state, "launch", f"{error.message}; it never ran"), definition)
+
+
+def _tell(request: Request, job: JobDir) -> None:
+    """Have the sinks of a job told that it never ran. What keeps this process from it, keeps no later reader from it."""
+    with suppress(OSError, OutliveError):
+        adoption.inspect_and_adopt(_context(request), job)
