@@ -1,13 +1,14 @@
 """The turn of a job of a host that waited on this machine: it is given to its host.
 
 As long as it waits it is as any job of this machine that waits: it has a supervisor and a guardian. At its turn they start
-the process here, and let go of the job. Whichever of these processes is killed, at most one gives the job away: who does
-holds both locks, and only of a job that still waits. If all are killed, the next reader gives the job supervisors that wait
-anew.
+the process here, which has the lock of the supervisor too, and let go of the job. Whichever of these processes is killed, at
+most one gives the job away: who does holds both locks, and only of a job that still waits. If all are killed, the next reader
+gives the job supervisors that wait anew.
 """
 
 from __future__ import annotations
 
+import os
 import time
 from contextlib import suppress
 
@@ -26,7 +27,8 @@ from outlive.store.job_dir import STDIN_DATA, JobDir, Locks
 from outlive.supervisor.request import Request, report_fault
 from outlive.system import fault_points, fds
 
-_LOCKS_S, _LOCK_AGAIN_S = 30.0, 0.01  # the supervisors that waited let go in a moment
+_LOCKS_S, _LOCK_AGAIN_S = 10.0, 0.01  # its guardian lets go in a moment; one that takes over waits for this process
+_LOCK = 3  # of the supervisor: the open file
 _LONGEST_S = 600.0  # for which a host is asked again that refuses a job for now
 _AGAIN_S, _LONGEST_PAUSE_S = 2.0, 60.0
 
@@ -42,10 +44,11 @@ def main() -> None:
 
 def _give(request: Request) -> None:
     """Give the job to its host; end it if the host does not take it. Errors: OSError."""
-    deadline, pause_s = time.monotonic() + _LONGEST_S, _AGAIN_S
+    deadline, pause_s, first = time.monotonic() + _LONGEST_S, _AGAIN_S, _LOCK
     fault_points.at("turn_told")
     with suppress(FileNotFoundError), request.open_job() as job:  # it was removed meanwhile
-        while (locks := _locks(job)) is not None:
+        while (locks := _locks(job, first)) is not None:
+            first = -1
             try:
                 state = job.read_state()
                 if state is None or not state.waits or not job.is_in_place():
@@ -72,14 +75,19 @@ def _give(request: Request) -> None:
             pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
 
 
-def _locks(job: JobDir) -> Locks | None:
-    """Return the locks of the job, once its supervisors have let go of it; None if others have it. Errors: OSError."""
+def _locks(job: JobDir, first: int) -> Locks | None:
+    """Return the locks of the job, once its guardian has let go of it; None if it does not. `first`: as of `Locks`; it is
+    closed then. Errors: OSError."""
     until = time.monotonic() + _LOCKS_S
     while time.monotonic() < until:
         try:
-            return Locks(job)
+            locks = Locks(job, first if first < 0 else os.dup(first))
         except BlockingIOError:
             time.sleep(_LOCK_AGAIN_S)
+            continue
+        if first >= 0:
+            os.close(first)
+        return locks
     return None
 
 
