@@ -246,7 +246,9 @@ def test_a_process_that_dies_at_its_turn_starts_it_once_or_it_says_that_it_never
     until(lambda: crashes.exists() and crashes.read_text(encoding="utf-8"), what=f"a death at {point}")
     ended = cli.ok("wait", job, "--timeout-ms", "50000")
     ran = (work / "order").read_text(encoding="utf-8") == "built\ntested\n"
-    if point in NEVER_RUN_OVER_SSH:
+    if point in NEVER_RUN_OVER_SSH or (
+        point == "mirror_sent" and not ran
+    ):  # what was sent may be lost with the connection
         assert (ended["state"], ended["reason"], ran) == ("failed", "launch", False)
         assert ended["message"].endswith("it never ran")
     else:
