@@ -81,10 +81,12 @@ class Engine(ABC):
         """Check, before anything is made, that such a job can run there. Errors: what keeps it from that."""
 
     @abstractmethod
-    def submit(self, caller: Caller, host: Host, job: JobDir, start: Start, locks: Locks) -> socket.socket | None:
+    def submit(
+        self, caller: Caller, host: Host, job: JobDir, start: Start, locks: Locks, *, awaited: bool = True
+    ) -> socket.socket | None:
         """Hand a job over; the caller holds its locks. Return a socket on which the start is reported
-        as a supervisor does it, or None. Errors: OutliveError; then nothing was handed over, and
-        nothing will run."""
+        as a supervisor does it, or None. Not `awaited`: nobody takes the job back if its host is out of reach now.
+        Errors: OutliveError; then nothing was handed over, and nothing will run."""
 
     @abstractmethod
     def resumed(self, caller: Caller, job: JobDir, inspection: Inspection) -> Inspection:

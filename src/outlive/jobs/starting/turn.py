@@ -100,9 +100,8 @@ def _submit(request: Request, job: JobDir, locks: Locks) -> None:
     except FileNotFoundError:
         data = None
     host = engines.host_of(ctx.config, str(definition.host))
-    sock = host.engine.submit(ctx.caller, host, job, Plan(definition, request.overrides, stdin_data=data), locks)
-    if sock is not None:  # nobody waits for the start
-        sock.close()
+    plan = Plan(definition, request.overrides, stdin_data=data)
+    host.engine.submit(ctx.caller, host, job, plan, locks, awaited=False)
 
 
 def _context(request: Request) -> Context:

@@ -80,7 +80,9 @@ class SlurmEngine(Engine):
         if cpus is not None and cpus != int(cpus):
             raise invalid("resources", f"Slurm gives whole processors: cpus is {math.ceil(cpus)}, not {cpus}")
 
-    def submit(self, caller: Caller, host: Host, job: JobDir, start: Start, locks: Locks) -> socket.socket | None:
+    def submit(
+        self, caller: Caller, host: Host, job: JobDir, start: Start, locks: Locks, *, awaited: bool = True
+    ) -> socket.socket | None:
         definition = start.definition
         python = host.settings.python or sys.executable
         decided = configured.for_request(caller.config, caller.env, definition.shell or caller.shell)

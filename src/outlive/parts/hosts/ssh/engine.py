@@ -62,7 +62,9 @@ class SshEngine(Engine):
                 hint=f"Give the input with {argument('stdin_data')}, or {argument('stdin')} open and write.",
             )
 
-    def submit(self, caller: Caller, host: Host, job: JobDir, start: Start, locks: Locks) -> socket.socket | None:
+    def submit(
+        self, caller: Caller, host: Host, job: JobDir, start: Start, locks: Locks, *, awaited: bool = True
+    ) -> socket.socket | None:
         """Start the mirror, which starts the job there and reports it."""
         definition = start.definition
         # A reader that starts the mirror again may know no agent
@@ -86,7 +88,7 @@ class SshEngine(Engine):
         }
         here, there = fds.pair()
         try:
-            _spawn(caller, job, definition, locks.fds[0], asked, there.fileno())
+            _spawn(caller, job, definition, locks.fds[0], asked, there.fileno() if awaited else -1)
         except BaseException:
             here.close()
             handed_over.delete(job)
@@ -94,7 +96,10 @@ class SshEngine(Engine):
         finally:
             there.close()
         fault_points.at("host_handed")
-        return here
+        if awaited:
+            return here
+        here.close()
+        return None
 
     def resumed(self, caller: Caller, job: JobDir, inspection: Inspection) -> Inspection:
         """Start a mirror if there is none. A job whose start no mirror has asked for never ran."""

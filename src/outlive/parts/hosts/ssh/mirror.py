@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import os
-import select
 import signal
 import socket
 import time
@@ -189,7 +188,7 @@ class Mirror:
         if not self._job.is_in_place():  # it was deleted by hand
             os._exit(0)
         if self._is_unsent:
-            if is_crowded(why) or not self._is_heard:
+            if self._waiter is None or is_crowded(why):
                 self._wait(why)
                 return
             # Nothing was asked for, so nothing will run: the caller hears it and takes the job back
@@ -204,11 +203,6 @@ class Mirror:
     def _is_unsent(self) -> bool:
         """Whether the job is to be started, and the other machine was not asked for it."""
         return self._start is not None and not self._sent_start
-
-    @property
-    def _is_heard(self) -> bool:
-        """Whether a caller waits for the start, and would take the job back."""
-        return self._waiter is not None and not fds.poll(self._waiter.fileno(), select.POLLHUP)
 
     def _wait(self, why: str) -> None:
         """Note why the job waits. After a while nothing is tried any more."""
