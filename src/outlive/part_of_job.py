@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from outlive.part import Definition, Fields, Inspection, JobDir, Look, Said, State
+
+if TYPE_CHECKING:  # an entry of a list needs none
+    from outlive.core.awaited_end import AwaitedEnd
 
 
 class OfJob:
@@ -29,6 +33,10 @@ class OfJob:
 
     def needs(self) -> Iterable[str]:
         """Return the ids of the jobs that the job needs: a call that ends it and them ends it first."""
+        return ()
+
+    def ends(self) -> Sequence[AwaitedEnd] | None:
+        """Return the ends of other jobs for which the job waits before it starts; None if it waits for more than such."""
         return ()
 
     def ports(self, state: State | None) -> Mapping[str, int | None]:

@@ -80,6 +80,10 @@ class Engine(ABC):
     def check(self, host: Host, definition: Definition) -> None:
         """Check, before anything is made, that such a job can run there. Errors: what keeps it from that."""
 
+    def holds(self, caller: Caller, host: Host, definition: Definition) -> bool:
+        """Return whether the engine itself has a job wait for the others that it waits for: then it gets the job at once."""
+        return False
+
     @abstractmethod
     def submit(
         self, caller: Caller, host: Host, job: JobDir, start: Start, locks: Locks, *, awaited: bool = True

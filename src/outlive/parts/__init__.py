@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from outlive.core.place import resolve_name
 
 if TYPE_CHECKING:  # a supervisor asks this list for names alone
+    from outlive.core.awaited_end import AwaitedEnd
     from outlive.part import Beside, Config, Context, Definition, Hold, JobDir, Part, Selected, State
     from outlive.part_of_job import OfJob
 
@@ -54,7 +55,8 @@ KEEPERS = {
 _KEEPING = frozenset(KEEPERS.values())
 # Members of `meta.json` of a job that starts when the part lets it (jobs/starting/gate.py): it is not started without the part
 HELD = ("approval",)
-# Those of a job that waits on this machine, if they are of a job of a host, before the host gets it (jobs/starting/turn.py)
+# Those of a job that waits on this machine, if they are of a job of a host, before the host gets it (jobs/starting/turn.py).
+# Where nothing is left to wait for, the member of `state.json` is an empty list
 WAIT_HERE = ("after",)
 # Section of the configuration → the part that has its keys (`settings`)
 SECTIONS = {"sandbox": "sandbox", "audit": "audit", "policy": "permission", "mcp": "masks", "ports": "ports"}
@@ -189,6 +191,12 @@ def selected(ctx: Context, args: Mapping[str, object]) -> Selected | None:
 def needed_by(definition: Definition) -> set[str]:
     """Return the ids of the jobs that a job needs, as parts know."""
     return {job_id for one in of_job(definition).values() for job_id in one.needs()}
+
+
+def ends_awaited(definition: Definition) -> list[AwaitedEnd] | None:
+    """Return the ends of other jobs for which a job waits before it starts, as parts know; None if it waits for more."""
+    each = [one.ends() for one in of_job(definition).values()]
+    return None if None in each else [end for ends in each for end in ends or ()]
 
 
 def missing(kept: Mapping[str, object]) -> list[str]:

@@ -104,7 +104,7 @@ def begin(
     doing = "start" if created else "restart" if definition.restarted_from else "run"
     if definition.host is not None:
         plan.close()  # a node opens the file by its name
-        if not parts.waits_here(definition.kept):
+        if not _waits_here(ctx, definition):
             return _handed_over(ctx, plan, job, locks, doing)
     request = request_of(ctx.caller, plan, created=created, awaited=awaited)
     acts.about_to_start(ctx, doing, plan)
@@ -139,6 +139,14 @@ def begin(
             os.close(memory)
         plan.close()
     return here
+
+
+def _waits_here(ctx: Context, definition: Definition) -> bool:
+    """Return whether a job of a host waits on this machine before the host gets it. Errors: invalid_argument."""
+    if not parts.waits_here(definition.kept):
+        return False
+    host = engines.host_of(ctx.config, str(definition.host))
+    return not host.engine.holds(ctx.caller, host, definition)
 
 
 def _handed_over(ctx: Context, plan: Plan, job: JobDir, locks: Locks, doing: str) -> socket.socket | None:

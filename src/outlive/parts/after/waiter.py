@@ -10,11 +10,11 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
+from outlive.core.awaited_end import AwaitedEnd
 from outlive.core.ids import short_id
 from outlive.core.members import parse_json
 from outlive.core.quoted import one_line
 from outlive.core.record import Record
-from outlive.core.records import State
 from outlive.errors import OutliveError
 from outlive.jobs import lookup, own_process
 from outlive.jobs.conditions.job_wait import JobWait, wait_for
@@ -97,18 +97,8 @@ def _waits(ctx: Context, edges: dict[int, Edge]) -> Iterator[dict[int, JobWait]]
 
 def _why_never(edge: Edge, wait: JobWait) -> str | None:
     """Return why what is waited for can no longer come true, of a wait that is over; None if it has."""
-    name = f"job {short_id(edge.job)} ({one_line(wait.found.definition.name)})"
+    other = wait.found.definition
     if edge.exit is None:
+        name = f"job {short_id(edge.job)} ({one_line(other.name)})"
         return f"it waited for {name}. {wait.hint() or 'It has ended.'}" if wait.in_vain else None
-    state = wait.found.state
-    if state.finished and state.exit_code == edge.exit:
-        return None
-    return f"it waited for {name} to exit with {edge.exit}, and that {_ending(state)}"
-
-
-def _ending(state: State) -> str:
-    if state.exit_code is not None:
-        return f"exited with code {state.exit_code}"
-    if state.state == "killed":
-        return f"was ended by {state.signal or 'a signal'}"
-    return f"failed: {state.message}" if state.message else "has ended in a way that is not known"
+    return AwaitedEnd(edge.job, other.name, edge.exit).why_never(wait.found.state)
