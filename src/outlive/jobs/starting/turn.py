@@ -29,8 +29,7 @@ from outlive.system import fault_points, fds
 
 _LOCKS_S, _LOCK_AGAIN_S = 10.0, 0.01  # its guardian lets go in a moment; one that takes over waits for this process
 _LOCK = 3  # of the supervisor: the open file
-_LONGEST_S = 600.0  # for which a host is asked again that refuses a job for now
-_AGAIN_S, _LONGEST_PAUSE_S = 2.0, 60.0
+_NOTHING_RUN = "; nothing was run"
 
 
 def main() -> None:
@@ -44,49 +43,40 @@ def main() -> None:
 
 def _give(request: Request) -> None:
     """Give the job to its host; end it if the host does not take it. Errors: OSError."""
-    deadline, pause_s, first = time.monotonic() + _LONGEST_S, _AGAIN_S, _LOCK
     fault_points.at("turn_told")
     with suppress(FileNotFoundError), request.open_job() as job:  # it was removed meanwhile
-        while (locks := _locks(job, first)) is not None:
-            first = -1
+        locks = _locks(job)
+        if locks is None:
+            return
+        try:
+            state = job.read_state()
+            if state is None or not state.waits or not job.is_in_place():
+                return  # another process gave it away, or it was ended
+            fault_points.at("turn_locked")
+            # From here on its host has it, as of a job that is started there
+            job.write_state(State(job_id=job.job_id, state="created", phase="created", kept=state.kept))
             try:
-                state = job.read_state()
-                if state is None or not state.waits or not job.is_in_place():
-                    return  # another process gave it away, or it was ended
-                fault_points.at("turn_locked")
-                # From here on its host has it, as of a job that is started there
-                job.write_state(State(job_id=job.job_id, state="created", phase="created", kept=state.kept))
-                try:
-                    _submit(request, job, locks)
-                    return
-                except OutliveError as error:
-                    handed_over.delete(job)
-                    is_over = not error.retryable or time.monotonic() >= deadline
-                    if is_over:
-                        _end(job, error)
-                    else:
-                        job.write_state(state)
-            finally:
-                locks.close()
-            if is_over:
-                _tell(request, job)
+                _submit(request, job, locks)
                 return
-            time.sleep(pause_s)
-            pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
+            except OutliveError as error:
+                handed_over.delete(job)
+                _end(job, error)
+        finally:
+            locks.close()
+        with suppress(OSError, OutliveError):  # have its sinks told, as a later reader would
+            adoption.inspect_and_adopt(_context(request), job)
 
 
-def _locks(job: JobDir, first: int) -> Locks | None:
-    """Return the locks of the job, once its guardian has let go of it; None if it does not. `first`: as of `Locks`; it is
-    closed then. Errors: OSError."""
+def _locks(job: JobDir) -> Locks | None:
+    """Return the locks of the job, once its guardian has let go of it; None if it does not. Errors: OSError."""
     until = time.monotonic() + _LOCKS_S
     while time.monotonic() < until:
         try:
-            locks = Locks(job, first if first < 0 else os.dup(first))
+            locks = Locks(job, os.dup(_LOCK))
         except BlockingIOError:
             time.sleep(_LOCK_AGAIN_S)
             continue
-        if first >= 0:
-            os.close(first)
+        os.close(_LOCK)
         return locks
     return None
 
@@ -99,7 +89,10 @@ def _submit(request: Request, job: JobDir, locks: Locks) -> None:
         data = atomic_file.read(job.fd, STDIN_DATA, limits.MAX_STDIN_WRITE_BYTES)
     except FileNotFoundError:
         data = None
-    host = engines.host_of(ctx.config, str(definition.host))
+    name = str(definition.host)
+    if name not in ctx.config.hosts():
+        raise OutliveError("launch_failed", f"the configuration has no host {name!r} any more")
+    host = engines.host_of(ctx.config, name)
     plan = Plan(definition, request.overrides, stdin_data=data)
     host.engine.submit(ctx.caller, host, job, plan, locks, awaited=False)
 
@@ -113,10 +106,5 @@ def _end(job: JobDir, error: OutliveError) -> None:
     """Write down that a job never ran, since its host did not take it. Its locks are held."""
     definition = job.read_meta()
     state = State(job_id=job.job_id, state="created", phase="created")
-    write_end(job, unasked.failed(definition, state, "launch", f"{error.message}; it never ran"), definition)
-
-
-def _tell(request: Request, job: JobDir) -> None:
-    """Have the sinks of a job told that it never ran. What keeps this process from it, keeps no later reader from it."""
-    with suppress(OSError, OutliveError):
-        adoption.inspect_and_adopt(_context(request), job)
+    message = f"{error.message.removesuffix(_NOTHING_RUN)}; it never ran"
+    write_end(job, unasked.failed(definition, state, "launch", message), definition)
