@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
 
-from outlive.part import Definition, Fields, Inspection, JobDir, Look, Said, State
-
-if TYPE_CHECKING:  # an entry of a list needs none
-    from outlive.core.awaited_end import AwaitedEnd
+from outlive.part import AwaitedEnd, Definition, Fields, Inspection, JobDir, Look, Said, State
 
 
 class OfJob:

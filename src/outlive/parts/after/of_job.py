@@ -6,11 +6,11 @@ import json
 from collections.abc import Iterable, Mapping
 
 from outlive.answers import advice
-from outlive.core.awaited_end import AwaitedEnd
 from outlive.core.ids import short_id
 from outlive.core.members import entries_of, text_of
 from outlive.core.quoted import one_line
 from outlive.core.units import counted, duration
+from outlive.jobs.conditions.awaited_end import AwaitedEnd
 from outlive.part import Definition, Inspection, Look, Said
 from outlive.part_of_job import OfJob
 from outlive.parts.after import asked, checks

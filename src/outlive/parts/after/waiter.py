@@ -10,13 +10,13 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
-from outlive.core.awaited_end import AwaitedEnd
 from outlive.core.ids import short_id
 from outlive.core.members import parse_json
 from outlive.core.quoted import one_line
 from outlive.core.record import Record
 from outlive.errors import OutliveError
 from outlive.jobs import lookup, own_process
+from outlive.jobs.conditions.awaited_end import AwaitedEnd
 from outlive.jobs.conditions.job_wait import JobWait, wait_for
 from outlive.jobs.conditions.parse import parsed
 from outlive.jobs.context import Context

@@ -7,9 +7,9 @@ It is asked where the exit code 0 of the others is waited for, or any end: Slurm
 from __future__ import annotations
 
 from outlive import parts
-from outlive.core.awaited_end import AwaitedEnd
 from outlive.core.records import Definition, State
 from outlive.errors import OutliveError
+from outlive.jobs.conditions.awaited_end import AwaitedEnd
 from outlive.launch import engines
 from outlive.launch.engine import Caller, Host
 from outlive.parts import resources
