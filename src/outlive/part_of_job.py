@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
-from outlive.part import Definition, Fields, Inspection, JobDir, Look, Said, State
+from outlive.part import AwaitedEnd, Definition, Fields, Inspection, JobDir, Look, Said, State
 
 
 class OfJob:
@@ -29,6 +29,10 @@ class OfJob:
 
     def needs(self) -> Iterable[str]:
         """Return the ids of the jobs that the job needs: a call that ends it and them ends it first."""
+        return ()
+
+    def ends(self) -> Sequence[AwaitedEnd] | None:
+        """Return the ends of other jobs for which the job waits before it starts; None if it waits for more than such."""
         return ()
 
     def ports(self, state: State | None) -> Mapping[str, int | None]:

@@ -57,5 +57,5 @@ class Origin(NamedTuple):
 
     scope: str | None
     owner: str
-    cwd: str
+    place: str
     session: str | None

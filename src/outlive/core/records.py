@@ -1,5 +1,6 @@
 """Job records: what was asked for (`Definition`), what is so now (`State`), and what they hold. Pure."""
 
+from collections.abc import Iterable
 from typing import Any, NamedTuple, Self
 
 from outlive import limits
@@ -279,7 +280,7 @@ class Awaits(Record):
     background: bool = False
 
 
-class Definition(_Open, omitted=("script", "cwd_id", "awaits")):
+class Definition(_Open, omitted=("script", "cwd_id", "caller_cwd", "awaits")):
     """What was asked for: the content of `meta.json`. Never holds the value of a masked variable."""
 
     format: int = limits.JOB_FORMAT
@@ -290,6 +291,7 @@ class Definition(_Open, omitted=("script", "cwd_id", "awaits")):
     shell: list[str] | None = None  # argv that runs a shell string; None: `command` is executed as it is
     cwd: str = "/"
     cwd_id: list[int] | None = None  # its device and inode, if a policy decided: the job starts in no other
+    caller_cwd: str | None = None  # the directory of its caller here, where `cwd` is one of another machine
     env: dict[str, str] = {}  # literal, unmasked values
     env_files: list[str] = []  # absolute paths, read at each start
     mask: list[str] = []  # names whose values are shown as ***
@@ -335,9 +337,18 @@ class Definition(_Open, omitted=("script", "cwd_id", "awaits")):
         return "quota_bytes" if get("quota_bytes", 0) < 0 else None
 
     @property
+    def place(self) -> str:
+        """The directory of this machine that the job belongs to."""
+        return self.caller_cwd or self.cwd
+
+    @property
     def command_bytes(self) -> int | None:
         """The length of the whole command; None if `command` is all of it."""
         return None if self.script is None else self.script.bytes
+
+    def without(self, members: Iterable[str]) -> "Definition":
+        """Return the definition without these members of parts."""
+        return Definition.replace(self, kept={**self.kept, **dict.fromkeys(members)})
 
     @property
     def of_parts(self) -> dict[str, object]:

@@ -70,6 +70,7 @@ def plan(ctx: Context, job_id: str, *, start_now: bool, **args: Any) -> Plan:
         script=None if script is None else Script(bytes=len(script), sha256=sha256(script)),
         shell=shell,
         cwd=cwd,
+        caller_cwd=ctx.cwd if host is not None and host.engine.mirrors else None,
         env={name: value for name, value in env.items() if name not in mask},
         env_files=env_files,
         mask=mask,

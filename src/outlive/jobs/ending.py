@@ -19,6 +19,7 @@ from outlive.jobs.told import ownership
 from outlive.launch import engines
 from outlive.store.cleanup import delete as store_delete
 from outlive.store.cleanup.deletions import REMOVED, Deletions
+from outlive.store.inspection import handed_over
 from outlive.store.inspection.inspection import Inspection
 from outlive.store.job_dir import JobDir
 from outlive.system import process, signals
@@ -56,7 +57,7 @@ def kill(
             f"nothing is known to run: {inspection.damage or inspection.state.message}",
             hint="log and tail still read its output; remove deletes it.",
         )
-    if inspection.state.finished and (not inspection.supervised or inspection.elsewhere):
+    if inspection.state.finished and not may_have_left(inspection, job):
         return inspection
     acts.about_to(ctx, "kill", job.job_id, signal=signals.name_of(number))
     if wait_ms is None:
@@ -69,6 +70,15 @@ def kill(
     if number in SURE and not after.elsewhere and not processes.survivors(after, job):
         _directly(after, job, signal.SIGKILL, 0)
     return after
+
+
+def may_have_left(inspection: Inspection, job: JobDir) -> bool:
+    """Return whether a job that has ended may have left processes that its supervisor can be asked to end."""
+    if not inspection.supervised or not inspection.elsewhere:
+        return inspection.supervised
+    engine, record = engines.of_job(job, inspection.definition), handed_over.read(job)
+    is_in_reach = record is not None and record.unreachable_since is None
+    return engine is not None and engine.mirrors and is_in_reach
 
 
 def _not_started(ctx: Context, job: JobDir, inspection: Inspection, number: int) -> Inspection:

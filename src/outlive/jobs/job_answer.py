@@ -68,7 +68,8 @@ def boundary(sandbox: Sandbox) -> dict[str, object]:
 
 def place(inspection: Inspection, job: JobDir) -> Place | None:
     """Return where a job is; None for a job on this machine."""
-    return other_machine.place(inspection, job) if inspection.elsewhere else None
+    is_apart = inspection.elsewhere or inspection.definition.host is not None
+    return other_machine.place(inspection, job) if is_apart else None
 
 
 def approval_of(inspection: Inspection, job: JobDir) -> dict[str, object] | None:

@@ -80,11 +80,17 @@ class Engine(ABC):
     def check(self, host: Host, definition: Definition) -> None:
         """Check, before anything is made, that such a job can run there. Errors: what keeps it from that."""
 
+    def holds(self, caller: Caller, host: Host, definition: Definition) -> bool:
+        """Return whether the engine itself has a job wait for the others that it waits for: then it gets the job at once."""
+        return False
+
     @abstractmethod
-    def submit(self, caller: Caller, host: Host, job: JobDir, start: Start, locks: Locks) -> socket.socket | None:
+    def submit(
+        self, caller: Caller, host: Host, job: JobDir, start: Start, locks: Locks, *, awaited: bool = True
+    ) -> socket.socket | None:
         """Hand a job over; the caller holds its locks. Return a socket on which the start is reported
-        as a supervisor does it, or None. Errors: OutliveError; then nothing was handed over, and
-        nothing will run."""
+        as a supervisor does it, or None. Not `awaited`: nobody takes the job back if its host is out of reach now.
+        Errors: OutliveError; then nothing was handed over, and nothing will run."""
 
     @abstractmethod
     def resumed(self, caller: Caller, job: JobDir, inspection: Inspection) -> Inspection:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from outlive.core.place import resolve_name
 
 if TYPE_CHECKING:  # a supervisor asks this list for names alone
-    from outlive.part import Beside, Config, Context, Definition, Fields, Hold, JobDir, Part, Selected, State
+    from outlive.part import AwaitedEnd, Beside, Config, Context, Definition, Fields, Hold, JobDir, Part, Selected, State
     from outlive.part_of_job import OfJob
 
 NAMES = (
@@ -54,6 +54,9 @@ KEEPERS = {
 _KEEPING = frozenset(KEEPERS.values())
 # Members of `meta.json` of a job that starts when the part lets it (jobs/starting/gate.py): it is not started without the part
 HELD = ("approval",)
+# Those of a job that waits on this machine, if they are of a job of a host, before the host gets it (jobs/starting/turn.py).
+# Where nothing is left to wait for, the member of `state.json` is an empty list
+WAIT_HERE = ("after",)
 # Section of the configuration → the part that has its keys (`settings`)
 SECTIONS = {"sandbox": "sandbox", "audit": "audit", "policy": "permission", "mcp": "masks", "ports": "ports"}
 # Section of the configuration with a table for each name → the part that reads them (`sections`)
@@ -212,6 +215,12 @@ def needed_by(definition: Definition) -> set[str]:
     return {job_id for one in of_job(definition).values() for job_id in one.needs()}
 
 
+def ends_awaited(definition: Definition) -> list[AwaitedEnd] | None:
+    """Return the ends of other jobs for which a job waits before it starts, as parts know; None if it waits for more."""
+    each = [one.ends() for one in of_job(definition).values()]
+    return None if None in each else [end for ends in each for end in ends or ()]
+
+
 def missing(kept: Mapping[str, object]) -> list[str]:
     """Return the names of the parts that are not there, and kept one of these members of `meta.json`."""
     there = {part.name for part in every()}
@@ -222,6 +231,11 @@ def needed(kept: Mapping[str, object]) -> list[str]:
     """Return the names of the parts, there or not, that the supervisor of a job with these members needs."""
     keepers = _keepers(kept)
     return [name for name in IN_SUPERVISOR if name in keepers]
+
+
+def waits_here(kept: Mapping[str, object]) -> bool:
+    """Return whether a job of a host with these members of `meta.json` waits on this machine first."""
+    return any(kept.get(member) is not None for member in WAIT_HERE)
 
 
 def is_held(kept: Mapping[str, object]) -> bool:

@@ -132,7 +132,7 @@ def _succeed(request: Request, files: dict[str, int], escrow: Escrow) -> list[in
     locks.wait_for(lock, SUPERVISOR_BYTE)
     fault_points.at("takeover_locked")
     if job.is_in_place():
-        takeover.take_over(job, request, files, escrow)
+        takeover.take_over(job, request, {**files, "lock0": lock}, escrow)
     return [lock]
 
 

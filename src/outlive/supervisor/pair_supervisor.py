@@ -110,7 +110,7 @@ class PairSupervisor:
         if request.mode == "adopt":
             takeover.adopt(request, waiter, self._escrow, files)
             return False
-        return start(request, files.get("stdin"), waiter, self._escrow)
+        return start(request, files.get("stdin"), waiter, self._escrow, lock=files["lock0"])
 
     def _tell_guardian(self, request: int) -> None:
         try:

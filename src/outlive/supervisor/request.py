@@ -37,6 +37,9 @@ class Request(Record):
     sink_shell: list[str] = ["sh", "-c"]
     shell_path: str = ""  # of the shell of a job outside of a sandbox; "": it is looked up along the PATH of the job
     awaited: bool = False  # the caller waits for the end; if not, its answer is made while the command starts
+    at_turn: list[
+        str
+    ] = []  # of a job of a host that waits here: the words of the process that gives it to its host then
     created: bool = False  # by `create`: if nothing can be run it is created again, not failed
     own: list[str] = []  # files and directories of outlive besides the root: no notification goes there
     parts: dict[

@@ -35,6 +35,9 @@ POINTS = {
     # Launcher of a job on another host, after the job is visible
     "host_recorded": "the host's engine is on disk",
     "host_handed": "the mirror runs, or Slurm has the job",
+    # The process that gives a job which waited here to its host
+    "turn_told": "its supervisors let go of the job",
+    "turn_locked": "both locks are held; no engine has the job",
     # Mirror of a job over SSH: the start
     "mirror_told": "the mirror has the request",
     "mirror_asked": "its intent to ask is on disk",

@@ -148,7 +148,7 @@ class _Tree:
         named = ((member, self.lines.of(member.pid)) for member in members)
         # One without a command line has just ended by itself
         self._members = {(member.pid, member.start): words[: limits.COMMAND_CHARS] for member, words in named if words}
-        self.had_any = bool(self._members)
+        self.had_any = bool(self._members) or (inspection.elsewhere and ending.may_have_left(inspection, job))
 
     def ended(self, alive: list[tree.Member]) -> list[Process]:
         """Return those that are not alive any more."""

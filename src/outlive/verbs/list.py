@@ -313,9 +313,9 @@ class _Filter:
             return False
         if self._is_mine and not ownership.is_own(self._ctx, job):
             return False
-        if self._cwd is not None and job.cwd not in self._places:
-            self._places[job.cwd] = os.path.realpath(job.cwd) == self._cwd
-        return self._cwd is None or self._places[job.cwd]
+        if self._cwd is not None and job.place not in self._places:
+            self._places[job.place] = os.path.realpath(job.place) == self._cwd
+        return self._cwd is None or self._places[job.place]
 
     def sorted(self, entries: list[Listed]) -> list[Listed]:
         """Return the entries in the order of the answer."""

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from support.cli import Cli, configured
 from support.commands import GATE
 from support.face import Face
 
@@ -107,13 +106,6 @@ def test_what_makes_no_sense_is_refused_before_anything_is_made(item: Any, code:
     if code == "invalid_argument":
         assert error["details"]["field"] == "after"
     assert len(face.ok("list")["jobs"]) == 1
-
-
-def test_a_job_on_another_machine_does_not_wait(cli: Cli, place: Path) -> None:
-    configured(place, '[hosts.box]\nkind = "ssh"\ntarget = "box"\n')
-    other = cli.ok("run", "--wait", "true")["job_id"]
-    error = cli.error("run", "--host", "box", "--after", other, "true", code="invalid_argument")
-    assert error["message"] == "--after is of this machine, and the job is to run on box"
 
 
 def test_a_job_that_waits_is_ended_and_one_of_create_waits_from_its_start_on(face: Face, work: Path) -> None:

@@ -111,7 +111,7 @@ def is_held(definition: Definition) -> bool:
 
 def anew(definition: Definition) -> Definition:
     """Return the definition of a job about which nothing is decided yet."""
-    return Definition.replace(definition, kept={**definition.kept, **dict.fromkeys(parts.HELD)})
+    return definition.without(parts.HELD)
 
 
 def decides(config: Config) -> bool:

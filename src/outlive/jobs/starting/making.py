@@ -10,6 +10,7 @@ import socket
 import time
 from contextlib import suppress
 
+import outlive
 from outlive import limits, parts
 from outlive.core.env_files import read_env_files
 from outlive.core.members import parse_json
@@ -30,9 +31,11 @@ from outlive.store.new_job import NewJob
 from outlive.supervisor.request import Request
 from outlive.system import fault_points, fds, own_programs, process
 from outlive.system.fds import Closing
+from outlive.system.fresh_interpreter import argv_of
 from outlive.system.waiting import pause
 
 AGAIN = "Look at what stands there now, and run the command anew."
+_AT_TURN = "outlive.jobs.starting.turn"  # what gives a job to its host that waited here
 _ANEW_S = 0.005  # between two looks at a start that a guardian makes again
 
 
@@ -101,11 +104,8 @@ def begin(
     doing = "start" if created else "restart" if definition.restarted_from else "run"
     if definition.host is not None:
         plan.close()  # a node opens the file by its name
-        if engines.of_job(job, definition) is not None:  # another process has handed it over
-            return None
-        acts.about_to_start(ctx, doing, plan)
-        host = engines.host_of(ctx.config, definition.host)
-        return host.engine.submit(ctx.caller, host, job, plan, locks)
+        if not _waits_here(ctx, definition):
+            return _handed_over(ctx, plan, job, locks, doing)
     request = request_of(ctx.caller, plan, created=created, awaited=awaited)
     acts.about_to_start(ctx, doing, plan)
     here = there = scope = None
@@ -141,10 +141,30 @@ def begin(
     return here
 
 
+def _waits_here(ctx: Context, definition: Definition) -> bool:
+    """Return whether a job of a host waits on this machine before the host gets it. Errors: invalid_argument."""
+    if not parts.waits_here(definition.kept):
+        return False
+    host = engines.host_of(ctx.config, str(definition.host))
+    return not host.engine.holds(ctx.caller, host, definition)
+
+
+def _handed_over(ctx: Context, plan: Plan, job: JobDir, locks: Locks, doing: str) -> socket.socket | None:
+    """Hand the job to the engine of its host (`begin`)."""
+    definition = plan.definition
+    if engines.of_job(job, definition) is not None:  # another process has done it
+        return None
+    acts.about_to_start(ctx, doing, plan)
+    host = engines.host_of(ctx.config, str(definition.host))
+    return host.engine.submit(ctx.caller, host, job, plan, locks)
+
+
 def request_of(caller: Principal, plan: Plan, *, created: bool = False, awaited: bool = False) -> Request:
     """Return the request for the supervisor of a job. `created`, `awaited`: as of `begin`."""
     definition = plan.definition
-    inherited = boundary.inherited(definition, caller.env)
+    is_of_host = definition.host is not None
+    # What gives a job to its host knows all: the job gets the environment that the host has for it
+    inherited = caller.env if is_of_host else boundary.inherited(definition, caller.env)
     return Request(
         root=caller.store.path,
         job_id=definition.job_id,
@@ -155,7 +175,8 @@ def request_of(caller: Principal, plan: Plan, *, created: bool = False, awaited:
         umask=process.umask(),
         awaited=awaited,
         created=created,
-        shell_path=_shell_path(caller, plan),
+        shell_path="" if is_of_host else _shell_path(caller, plan),
+        at_turn=argv_of(_AT_TURN, "main", os.path.dirname(outlive.DIRECTORY)) if is_of_host else [],
         **configured.for_request(
             caller.config, caller.env, own_programs.shell(definition.shell or caller.shell, caller.env)
         ),

@@ -6,7 +6,6 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from outlive.core.ids import short_id
 from outlive.core.members import parse_json
 from outlive.core.records import Definition
 from outlive.errors import OutliveError, argument, invalid
@@ -46,12 +45,9 @@ def kept(ctx: Context, args: Mapping[str, object]) -> dict[str, object]:
 def require(definition: Definition) -> None:
     """Errors: invalid_argument for a job that could not wait."""
     try:
-        waits = bool(of_job(definition))
+        of_job(definition)
     except ValueError as error:
         raise invalid(AFTER, str(error)) from error
-    if waits and definition.host is not None:
-        message = f"{argument(AFTER)} is of this machine, and the job is to run on {definition.host}"
-        raise invalid(AFTER, message, hint="Run it here, or start it there when the other job has ended.")
 
 
 def edge(ctx: Context, item: object, chain: Mapping[str, Definition]) -> Edge:
@@ -63,9 +59,6 @@ def edge(ctx: Context, item: object, chain: Mapping[str, Definition]) -> Edge:
     else:
         with lookup.open_job(ctx, name) as job:
             other = job.read_meta()
-    if other.host is not None:
-        message = f"job {short_id(other.job_id)} runs on {other.host}, and {argument(AFTER)} is of this machine"
-        raise invalid(AFTER, message, hint="wait says when it has ended.")
     try:
         if asked.until:
             Until(asked.until, stop_at_prompts=False).check(ctx, other)

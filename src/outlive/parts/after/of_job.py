@@ -10,6 +10,7 @@ from outlive.core.ids import short_id
 from outlive.core.members import entries_of, text_of
 from outlive.core.quoted import one_line
 from outlive.core.units import counted, duration
+from outlive.jobs.conditions.awaited_end import AwaitedEnd
 from outlive.part import Definition, Inspection, Look, Said
 from outlive.part_of_job import OfJob
 from outlive.parts.after import asked, checks
@@ -42,6 +43,12 @@ class Waiting(OfJob):
 
     def needs(self) -> Iterable[str]:
         return [edge.job for edge in edges(self.definition)]
+
+    def ends(self) -> list[AwaitedEnd] | None:
+        every = edges(self.definition)
+        if any(edge.exit is None and edge.until != ["exit"] for edge in every):
+            return None
+        return [AwaitedEnd(edge.job, edge.name, edge.exit) for edge in every]
 
     def described(self, look: Look) -> Said | None:
         left = _left(look.inspection)

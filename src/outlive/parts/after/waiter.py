@@ -10,21 +10,18 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
-from outlive import config
 from outlive.core.ids import short_id
 from outlive.core.members import parse_json
 from outlive.core.quoted import one_line
 from outlive.core.record import Record
-from outlive.core.records import State
 from outlive.errors import OutliveError
-from outlive.jobs import lookup
+from outlive.jobs import lookup, own_process
+from outlive.jobs.conditions.awaited_end import AwaitedEnd
 from outlive.jobs.conditions.job_wait import JobWait, wait_for
 from outlive.jobs.conditions.parse import parsed
-from outlive.jobs.context import Context, Principal
-from outlive.launch.from_cli import Launcher
+from outlive.jobs.context import Context
 from outlive.parts.after.asked import Edge
 from outlive.store import fault_report
-from outlive.store.root import Store
 from outlive.system import fds, prctl
 
 _OUT = 1
@@ -54,29 +51,16 @@ def main() -> None:
     if os.getppid() != asked.supervisor:  # it was killed before this process could ask to end with it
         return
     try:
-        _look(_context(asked), {number: asked.edges[number] for number in asked.left})
+        _look(
+            own_process.context(asked.root, asked.environment, "wait"),
+            {number: asked.edges[number] for number in asked.left},
+        )
     except Exception as error:
         if isinstance(error, OutliveError) and error.code == "job_not_found":
             _tell(Told(failed=f"what it waited for was deleted: {error.message}"))
             return
         fault_report.write_for(asked.root, asked.job_id, "waiter", error)
         raise
-
-
-def _context(asked: Asked) -> Context:
-    """Errors: OSError, config_error."""
-    caller = Principal(
-        Store.existing(asked.root),
-        config.load(asked.environment),
-        face="cli",
-        owner="cli",
-        client=None,
-        cwd=None,
-        env=asked.environment,
-        launcher=Launcher(),
-        shell_words=("sh", "-c"),
-    )
-    return Context(caller, "wait")
 
 
 def _tell(told: Told) -> None:
@@ -113,18 +97,8 @@ def _waits(ctx: Context, edges: dict[int, Edge]) -> Iterator[dict[int, JobWait]]
 
 def _why_never(edge: Edge, wait: JobWait) -> str | None:
     """Return why what is waited for can no longer come true, of a wait that is over; None if it has."""
-    name = f"job {short_id(edge.job)} ({one_line(wait.found.definition.name)})"
+    other = wait.found.definition
     if edge.exit is None:
+        name = f"job {short_id(edge.job)} ({one_line(other.name)})"
         return f"it waited for {name}. {wait.hint() or 'It has ended.'}" if wait.in_vain else None
-    state = wait.found.state
-    if state.finished and state.exit_code == edge.exit:
-        return None
-    return f"it waited for {name} to exit with {edge.exit}, and that {_ending(state)}"
-
-
-def _ending(state: State) -> str:
-    if state.exit_code is not None:
-        return f"exited with code {state.exit_code}"
-    if state.state == "killed":
-        return f"was ended by {state.signal or 'a signal'}"
-    return f"failed: {state.message}" if state.message else "has ended in a way that is not known"
+    return AwaitedEnd(edge.job, other.name, edge.exit).why_never(wait.found.state)

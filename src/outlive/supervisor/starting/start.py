@@ -38,8 +38,8 @@ _TERMINAL_TYPE = "xterm-256color"
 _OF_A_TERMINAL = frozenset({"TERM", "COLUMNS", "LINES", "TERMCAP", "TERM_PROGRAM", "TERM_PROGRAM_VERSION", "COLORTERM"})
 
 
-def start(request: Request, stdin_fd: int | None, waiter: socket.socket | None, escrow: Escrow) -> bool:
-    """Run the command of `request` and see it to its end.
+def start(request: Request, stdin_fd: int | None, waiter: socket.socket | None, escrow: Escrow, *, lock: int) -> bool:
+    """Run the command of `request` and see it to its end. `lock`: the open file that holds the supervisor's lock.
 
     Return True if the command ran and had neither a terminal nor notifications: this process then
     keeps nothing of it but open files and garbage, and can take another job.
@@ -69,8 +69,8 @@ def start(request: Request, stdin_fd: int | None, waiter: socket.socket | None, 
             reserve(job)
             state = wait.run(state, job_fds.listener, waiter)
             waiter, request = None, _as_changed(job, request)
-            if wait.is_doomed:
-                return False
+        if (wait is not None and wait.is_doomed) or _is_given_away(request, state, lock):
+            return False
         if not state.finished:
             state = added.begin(state)
             hold(escrow, added)
@@ -103,6 +103,17 @@ def _tell_started(waiter: socket.socket) -> bool:
     except OSError:
         return False
     ready(_ANSWER_S, waiter)
+    return True
+
+
+def _is_given_away(request: Request, state: State, lock: int) -> bool:
+    """Return whether the job runs on a host, for which it waited here. Then a process is started that gives it to the host,
+    when this one and its guardian have let go of it. It has the lock: no reader finds the job alone. Errors: OSError."""
+    if not request.at_turn or state.finished:
+        return False
+    with fds.Closing(request.to_file()) as memory, fds.Closing(os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)) as null:
+        moves = [(os.POSIX_SPAWN_DUP2, old, new) for new, old in enumerate((memory, null, null, lock))]
+        os.posix_spawn(request.at_turn[0], request.at_turn, fault_points.carried(), file_actions=moves)
     return True
 
 

@@ -32,7 +32,7 @@ def take_over(job: JobDir, request: Request, files: dict[str, int], escrow: Escr
     """Go on, as the guardian, with the job of a supervisor that was killed.
 
     This process holds the supervisor's lock and open files. It is the command's parent now, unless
-    the supervisor was an adopter, which is not. `files` is what the launcher sent to the guardian.
+    the supervisor was an adopter, which is not. `files` is what the launcher sent to the guardian, and the supervisor's lock.
     """
     prctl.rename(f"{tree.SUPERVISOR} {request.job_id}")
     held = escrow.take()
@@ -49,7 +49,7 @@ def take_over(job: JobDir, request: Request, files: dict[str, int], escrow: Escr
         for fd in (*held.values(), *escrow.stdin.take().values()):
             os.close(fd)
         job.close()
-        start(request, files.get("stdin"), None, escrow)
+        start(request, files.get("stdin"), None, escrow, lock=files["lock0"])
         return
     job_fds = JobFds.taken(job, escrow, held)
     state = write_down(job, _recovered(job, state, parent=True, report=job_fds.report))

@@ -22,7 +22,7 @@ from outlive.errors import OutliveError, argument, from_os, invalid
 from outlive.launch import configured
 from outlive.launch.engine import Caller, Engine, Finding, Host, Start
 from outlive.parts import resources
-from outlive.parts.hosts.slurm import checks, programs, snapshot, verdict
+from outlive.parts.hosts.slurm import checks, dependency, programs, snapshot, verdict
 from outlive.parts.hosts.slurm.record import HIDDEN, NAME, SlurmRecord
 from outlive.parts.resources import Resources
 from outlive.store import history
@@ -93,9 +93,15 @@ class SlurmEngine(Engine):
         if cpus is not None and cpus != int(cpus):
             raise invalid("resources", f"Slurm gives whole processors: cpus is {math.ceil(cpus)}, not {cpus}")
 
-    def submit(self, caller: Caller, host: Host, job: JobDir, start: Start, locks: Locks) -> socket.socket | None:
+    def holds(self, caller: Caller, host: Host, definition: Definition) -> bool:
+        return dependency.can_hold(caller, host, definition)
+
+    def submit(
+        self, caller: Caller, host: Host, job: JobDir, start: Start, locks: Locks, *, awaited: bool = True
+    ) -> socket.socket | None:
         definition = start.definition
         python = host.settings.python or sys.executable
+        held = dependency.flags(caller, host, definition) if awaited else []  # else it has waited
         decided = configured.for_request(caller.config, caller.env, definition.shell or caller.shell)
         record = SlurmRecord(
             host=host.name,
@@ -103,6 +109,7 @@ class SlurmEngine(Engine):
             programs=host.settings.programs,
             queue=Queue(state="SUBMITTING", since=timestamp()),
             submitted=time.time(),
+            waits=bool(held),
             request={name: value for name, value in Request(**decided).to_dict().items() if name in decided},
         )
         try:
@@ -115,7 +122,7 @@ class SlurmEngine(Engine):
         hidden = own_programs.unsafe(caller.env)
         env = {name: value for name, value in caller.env.items() if name != tree.COOKIE and name not in hidden}
         env |= {f"{HIDDEN}{name}": value for name, value in hidden.items()}
-        arguments = [*_flags(host, definition), _SCRIPT, python, definition.root, job.job_id]
+        arguments = [*_flags(host, definition), *held, _SCRIPT, python, definition.root, job.job_id]
         try:
             status, printed, error_text = _sbatch([programs.path("sbatch", record.programs), *arguments], env, locks)
         except OutliveError:  # it did not even start
@@ -156,13 +163,20 @@ class SlurmEngine(Engine):
                 seen = snapshot.Snapshot("", time.time())  # squeue did not run
             if seen is not None:
                 record = _noted(job, record, seen, inspection)
+        if record.waits and not dependency.is_waited_for(record) and inspection.state.state == "created":
+            if not dependency.is_noted(inspection.state):
+                dependency.note_over(job)
+                inspection = inspect_job(job)
         if inspection.state.finished or record.engine.state not in verdict.OVER:
             return inspection
         # The outcome may have come to this machine after the first look
         inspection = inspect_job(job)
         if inspection.state.finished or abs(time.time() - (record.ended_seen or 0.0)) < _SETTLE_S:
             return inspection
-        return _judged(job, _recalled(job, record), inspection)
+        why = dependency.why_never(caller, inspection.definition, record.queue.reason) if record.waits else None
+        if why == "":  # how the other job ended is found out in a moment
+            return inspection
+        return _judged(job, _recalled(job, record), inspection, why)
 
     def connect(self, job: JobDir) -> socket.socket:
         record = handed_over.read_as(SlurmRecord, job) or SlurmRecord()
@@ -379,8 +393,9 @@ def _recalled(job: JobDir, record: SlurmRecord) -> SlurmRecord:
     return after
 
 
-def _judged(job: JobDir, record: SlurmRecord, inspection: Inspection) -> Inspection:
-    """End a job by what Slurm says, because no process of ours wrote an outcome."""
+def _judged(job: JobDir, record: SlurmRecord, inspection: Inspection, why_never: str | None) -> Inspection:
+    """End a job by what Slurm says, because no process of ours wrote an outcome. `why_never`: why it could not start, of one
+    that waited for others."""
     word = record.engine.state or ""
     state = inspection.state
     started = state.state != "created"
@@ -390,6 +405,8 @@ def _judged(job: JobDir, record: SlurmRecord, inspection: Inspection) -> Inspect
     if not started and reason == "launch":
         said = programs.said(_log(job))  # what the batch script said before it ended
         message += f": {said}" if said else ""
+    if not started and why_never is not None:
+        reason, message = "dependency", why_never
     ending = Ending(cause="kill", by="engine", at=timestamp()) if reason == "kill" else None
     failed = unasked.failed(inspection.definition, state, reason, message, ending)
     ended = State.replace(failed, state=outcome, stdin="closed", waiting=None)

@@ -14,7 +14,7 @@ import sys
 import time
 from collections.abc import Callable
 
-from outlive import limits
+from outlive import limits, parts
 from outlive.core.env_files import read_env_files
 from outlive.core.records import Definition, EngineState, Sandbox
 from outlive.errors import OutliveError, invalid
@@ -116,7 +116,8 @@ def _request(definition: Definition, record: SlurmRecord, root: str, umask: int)
         Request.of(record.request),
         root=root,
         job_id=definition.job_id,
-        definition=Definition.replace(definition, cwd_id=None),  # devices have other numbers here
+        # It has waited already; and devices have other numbers here
+        definition=Definition.replace(definition.without(parts.WAIT_HERE), cwd_id=None),
         environment=environment if sandbox is None else visible_paths.filtered(environment, sandbox.environment),
         overrides={**read_env_files(definition.env_files, boundary.reading_in(sandbox)), **definition.env},
         umask=umask,

@@ -17,6 +17,7 @@ class SlurmRecord(Record, omitted=("unreachable_since", "node", "machine", "ende
     engine: EngineState = EngineState(name=NAME)
     queue: Queue = Queue()
     submitted: int | float = 0.0  # Unix seconds
+    waits: bool = False  # Slurm has it wait for other jobs
     request: dict[str, object] = {}  # members of a request that the configuration of its caller decided
     unreachable_since: str | None = None
     node: str | None = None  # where its batch script runs

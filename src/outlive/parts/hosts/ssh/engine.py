@@ -13,7 +13,7 @@ import threading
 import time
 from typing import Any
 
-from outlive import limits
+from outlive import limits, parts
 from outlive.core.records import Definition, Notification
 from outlive.errors import OutliveError, argument, invalid
 from outlive.jobs.starting import gate
@@ -62,7 +62,9 @@ class SshEngine(Engine):
                 hint=f"Give the input with {argument('stdin_data')}, or {argument('stdin')} open and write.",
             )
 
-    def submit(self, caller: Caller, host: Host, job: JobDir, start: Start, locks: Locks) -> socket.socket | None:
+    def submit(
+        self, caller: Caller, host: Host, job: JobDir, start: Start, locks: Locks, *, awaited: bool = True
+    ) -> socket.socket | None:
         """Start the mirror, which starts the job there and reports it."""
         definition = start.definition
         # A reader that starts the mirror again may know no agent
@@ -86,7 +88,7 @@ class SshEngine(Engine):
         }
         here, there = fds.pair()
         try:
-            _spawn(caller, job, definition, locks.fds[0], asked, there.fileno())
+            _spawn(caller, job, definition, locks.fds[0], asked, there.fileno() if awaited else -1)
         except BaseException:
             here.close()
             handed_over.delete(job)
@@ -94,7 +96,10 @@ class SshEngine(Engine):
         finally:
             there.close()
         fault_points.at("host_handed")
-        return here
+        if awaited:
+            return here
+        here.close()
+        return None
 
     def resumed(self, caller: Caller, job: JobDir, inspection: Inspection) -> Inspection:
         """Start a mirror if there is none. A job whose start no mirror has asked for never ran."""
@@ -203,9 +208,10 @@ ENGINE = SshEngine()
 def _there(definition: Definition) -> Definition:
     """Return the definition of the job there: the mirror watches and tells here."""
     return Definition.replace(
-        gate.anew(definition),
+        gate.anew(definition).without(parts.WAIT_HERE),
         host=None,
         machine=None,
+        caller_cwd=None,
         env_files=[],
         notification=Notification(),
         progress_every_ms=0,

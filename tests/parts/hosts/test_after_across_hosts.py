@@ -1,0 +1,297 @@
+"""Jobs that start after others, where not all of them run on this machine."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from parts.hosts.test_host_starts import NEVER_RUN_OVER_SSH, RUNS
+from parts.hosts.test_ssh import box as box  # noqa: PLC0414 - a fixture
+from parts.hosts.test_ssh import mirror_of
+from support import fake_slurm, pair, processes
+from support.cli import Cli
+from support.commands import GATE
+from support.face import Face
+from support.fake_ssh import FakeSsh
+from support.mcp_client import McpSession
+from support.wait import until
+
+BUSY = "#!/bin/sh\necho the controller is busy >&2\nexit 1\n"  # one that says that it knows no job would have it judged
+DONE = "#!/bin/sh\nexit 0\n"
+
+
+@pytest.fixture
+def era() -> str:
+    """Which era carries an answer makes no difference to it."""
+    return "modern"
+
+
+@pytest.fixture
+def cluster(box: FakeSsh, place: Path) -> None:
+    """A host `cluster` besides `box`: what its Slurm takes is run here."""
+    programs = place / "programs"
+    programs.mkdir()
+    for name, script in {"sbatch": RUNS, "squeue": BUSY, "scancel": DONE}.items():
+        fake_slurm.put(programs, name, script)
+    with (place / "home/.config/outlive/config.toml").open("a", encoding="utf-8") as file:
+        file.write(f'[hosts.cluster]\nkind = "slurm"\nprograms = "{programs}"\n')
+
+
+@pytest.fixture(params=["cli", "mcp"])
+def face(request: pytest.FixtureRequest, cli: Cli, cluster: None, mcp_connect: Callable[..., McpSession]) -> Face:
+    return Face(request.param, cli, mcp_connect())
+
+
+def gated(work: Path, then: str) -> str:
+    """A command that goes on once the file `go` is in this directory, from whichever one it is started."""
+    return f"cd {work}; {GATE}; {then}"
+
+
+def looker(job: str) -> int:
+    """Return the pid of the process that looks at what a job waits for."""
+    supervisor = pair.supervisor(job)
+
+    def found() -> int:
+        below = processes.descendants(supervisor)
+        return next((pid for pid in below if "after.waiter" in " ".join(processes.command_line(pid))), 0)
+
+    return until(found, what="the process that looks")
+
+
+# --- a job of this machine after one of another -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("host", ["box", "cluster"])
+def test_a_job_here_starts_after_one_of_another_machine(host: str, face: Face, box: FakeSsh, work: Path) -> None:
+    build = face.background(gated(work, "echo built >> order"), title="build", host=host)
+    job = face.ok("run", command="echo tested >> order", after=[build], yield_ms=0)
+    assert (job["state"], [one["job_id"] for one in job["waiting_for"]]) == ("created", [build])
+    (work / "go").touch()
+    ended = face.ok("wait", job["job_id"], timeout_ms=50_000)
+    assert (ended["state"], ended["exit_code"]) == ("exited", 0)
+    assert (work / "order").read_text(encoding="utf-8") == "built\ntested\n"
+    box.wait_empty()
+
+
+@pytest.mark.parametrize("host", ["box", "cluster"])
+def test_it_fails_and_says_why_if_that_one_did_not_end_well(host: str, face: Face, box: FakeSsh, work: Path) -> None:
+    build = face.background(gated(work, "exit 3"), title="build", host=host)
+    job = face.background("touch ran", after=[build])
+    (work / "go").touch()
+    ended = face.ok("wait", job, timeout_ms=50_000)
+    assert (ended["state"], ended["reason"]) == ("failed", "dependency")
+    assert "(build) to exit with 0, and that exited with code 3" in ended["message"]
+    assert not (work / "ran").exists()
+    box.wait_empty()
+
+
+def test_a_line_of_a_job_there_can_be_waited_for(face: Face, box: FakeSsh, work: Path) -> None:
+    web = face.background(gated(work, "echo ready; while :; do sleep 0.05; done"), host="box")
+    job = face.background("true", after=[{"job": web, "regex": "ready"}])
+    (work / "go").touch()
+    assert face.ok("wait", job, timeout_ms=50_000)["exit_code"] == 0
+    face.ok("kill", web)
+    box.wait_empty()
+
+
+@pytest.mark.parametrize("which", ["looker", "pair", "mirror", "all"])
+def test_it_waits_on_whichever_process_is_killed(which: str, cli: Cli, box: FakeSsh, work: Path) -> None:
+    build = cli.ok("run", "--host", "box", "--snapshot-after", "0", gated(work, "echo built >> order"))["job_id"]
+    job = cli.ok("run", "--after", build, "--snapshot-after", "0", "echo tested >> order")["job_id"]
+    looks = looker(job)
+    if which in ("mirror", "all"):
+        os.kill(mirror_of(build), signal.SIGKILL)
+    if which in ("pair", "all"):
+        pair.end_both(pair.supervisor(job))
+    if which == "looker":
+        os.kill(looks, signal.SIGKILL)
+    cli.ok("list", "--all")
+    (work / "go").touch()
+    assert cli.ok("wait", job, "--timeout-ms", "50000")["exit_code"] == 0
+    assert (work / "order").read_text(encoding="utf-8") == "built\ntested\n"
+    box.wait_empty()
+    until(lambda: not mirrors(build), what="the mirror is done")
+
+
+def mirrors(job: str) -> list[int]:
+    return [
+        pid
+        for pid in processes.all_pids()
+        if processes.name(pid) == "outmirror" and job in str(processes.command_line(pid))
+    ]
+
+
+def test_it_waits_while_the_machine_cannot_be_reached(cli: Cli, box: FakeSsh, work: Path) -> None:
+    build = cli.ok("run", "--host", "box", "--snapshot-after", "0", gated(work, "echo built >> order"))["job_id"]
+    job = cli.ok("run", "--after", build, "--snapshot-after", "0", "echo tested >> order")["job_id"]
+    box.down()
+    (work / "go").touch()
+    until((work / "order").exists, what="the end of the job there")
+    until(lambda: cli.ok("status", build).get("reachable") is False, what="it is out of reach")
+    assert cli.ok("status", job)["state"] == "created"
+    box.up()
+    assert cli.ok("wait", job, "--timeout-ms", "90000")["exit_code"] == 0
+    assert (work / "order").read_text(encoding="utf-8") == "built\ntested\n"
+    box.wait_empty()
+
+
+# --- a job of another machine after others ----------------------------------------------------------------------------
+
+WHERE = [("box", None), ("cluster", None), ("box", "box"), ("box", "cluster"), ("cluster", "box")]
+
+
+@pytest.mark.parametrize(("host", "other"), WHERE)
+def test_a_job_of_another_machine_waits_here_and_goes_there_at_its_turn(
+    host: str, other: str | None, face: Face, box: FakeSsh, work: Path
+) -> None:
+    on = {} if other is None else {"host": other}
+    build = face.background(gated(work, "echo built >> order"), title="build", **on)
+    job = face.ok(
+        "run",
+        command=f"echo tested $NAME >> {work}/order; exit 5",
+        after=[build],
+        host=host,
+        env={"NAME": "x"},
+        yield_ms=0,
+    )
+    assert (job["state"], [one["job_id"] for one in job["waiting_for"]], job["host"]) == ("created", [build], host)
+    assert face.ok("status", job["job_id"])["hint"].startswith("It has not started: it waits for job")
+    (work / "go").touch()
+    ended = face.ok("wait", job["job_id"], timeout_ms=50_000)
+    assert (ended["state"], ended["exit_code"], ended["host"]) == ("exited", 5, host), str(
+        (ended, face.ok("status", build))
+    )
+    assert "waiting_for" not in ended
+    assert (work / "order").read_text(encoding="utf-8") == "built\ntested x\n"
+    box.wait_empty()
+
+
+@pytest.mark.parametrize("host", ["box", "cluster"])
+def test_it_never_goes_there_if_its_start_can_no_longer_come(host: str, face: Face, box: FakeSsh, work: Path) -> None:
+    build = face.background(gated(work, "exit 3"), title="build", host="box")
+    job = face.background(f"touch {work}/ran", after=[build], host=host)
+    (work / "go").touch()
+    ended = face.ok("wait", job, timeout_ms=50_000)
+    assert (ended["state"], ended["reason"]) == ("failed", "dependency")
+    assert "(build) to exit with 0, and that exited with code 3" in ended["message"]
+    box.wait_empty()
+    assert not (work / "ran").exists()
+
+
+@pytest.mark.parametrize("host", ["box", "cluster"])
+def test_it_is_ended_and_removed_while_it_waits(host: str, face: Face, work: Path) -> None:
+    other = face.background(gated(work, "true"))
+    job, removed = (face.background(f"touch {work}/ran", after=[other], host=host) for _ in range(2))
+    killed = face.ok("kill", job)
+    assert (killed["state"], killed["reason"]) == ("failed", "kill")
+    face.ok("remove", removed)
+    (work / "go").touch()
+    face.ok("wait", other, timeout_ms=50_000)
+    assert face.ok("status", job)["state"] == "failed"
+    assert not (work / "ran").exists()
+
+
+def waiting(cli: Cli, work: Path, **env: str | None) -> str:
+    """Start a job on the box that waits for one here, which ends once `go` is there; return its id."""
+    build = cli.ok("run", "--snapshot-after", "0", gated(work, "echo built >> order"))["job_id"]
+    command = f"echo tested >> {work}/order; exit 5"
+    answer = cli.ok("run", "--host", "box", "--after", build, "--snapshot-after", "0", command, env=env)
+    assert answer["state"] == "created"
+    return str(answer["job_id"])
+
+
+@pytest.mark.parametrize("which", ["looker", "supervisor", "pair"])
+def test_a_job_of_another_machine_waits_on_whichever_process_is_killed(
+    which: str, cli: Cli, box: FakeSsh, work: Path
+) -> None:
+    job = waiting(cli, work)
+    looks, supervisor = looker(job), pair.supervisor(job)
+    if which == "looker":
+        os.kill(looks, signal.SIGKILL)
+    elif which == "supervisor":
+        pair.end(supervisor)
+    else:
+        pair.end_both(supervisor)
+    until(lambda: not processes.is_alive(looks), what="the end of the process that looked")
+    assert cli.ok("list", "--all")["jobs"]  # a reader, who may be the first to find out
+    (work / "go").touch()
+    assert cli.ok("wait", job, "--timeout-ms", "50000")["exit_code"] == 5
+    assert (work / "order").read_text(encoding="utf-8") == "built\ntested\n"
+    box.wait_empty()
+
+
+AT_ITS_TURN = (
+    "wait_over",
+    "turn_told",
+    "turn_locked",
+    "host_recorded",
+    "host_handed",
+    "mirror_told",
+    "mirror_asked",
+    "mirror_sent",
+)
+
+
+@pytest.mark.fault("H25")
+@pytest.mark.parametrize("point", AT_ITS_TURN)
+def test_a_process_that_dies_at_its_turn_starts_it_once_or_it_says_that_it_never_ran(
+    point: str, cli: Cli, box: FakeSsh, work: Path
+) -> None:
+    crashes = work / "crashes"
+    job = waiting(cli, work, OUTLIVE_CRASH_AT=point, OUTLIVE_DEBUG_FILE=str(crashes))
+    (work / "go").touch()
+    until(lambda: crashes.exists() and crashes.read_text(encoding="utf-8"), what=f"a death at {point}")
+    ended = cli.ok("wait", job, "--timeout-ms", "50000")
+    ran = (work / "order").read_text(encoding="utf-8") == "built\ntested\n"
+    if point in NEVER_RUN_OVER_SSH or (
+        point == "mirror_sent" and not ran
+    ):  # what was sent may be lost with the connection
+        assert (ended["state"], ended["reason"], ran) == ("failed", "launch", False)
+        assert ended["message"].endswith("it never ran")
+    else:
+        assert (ended["exit_code"], ran) == (5, True), ended
+    assert crashes.read_text(encoding="utf-8").split() == [point]
+    box.wait_empty()
+
+
+def test_its_turn_waits_for_a_machine_that_is_out_of_reach(cli: Cli, box: FakeSsh, work: Path) -> None:
+    job = waiting(cli, work)
+    box.down()
+    (work / "go").touch()
+    found = until(lambda: (one := cli.ok("status", job)).get("queue") and one, what="it waits for a connection")
+    assert (found["state"], found["queue"]["state"], "waiting_for" in found) == ("created", "CONNECTING", False)
+    box.up()
+    assert cli.ok("wait", job, "--timeout-ms", "90000")["exit_code"] == 5
+    assert (work / "order").read_text(encoding="utf-8") == "built\ntested\n"
+    box.wait_empty()
+
+
+def test_a_host_that_is_gone_from_the_configuration_at_its_turn_ends_it(
+    cli: Cli, box: FakeSsh, place: Path, work: Path
+) -> None:
+    told = work / "told"
+    build = cli.ok("run", "--snapshot-after", "0", gated(work, "true"))["job_id"]
+    words = ("--host", "box", "--after", build, "--notify-file", str(told), "--snapshot-after", "0")
+    job = cli.ok("run", *words, f"touch {work}/ran")["job_id"]
+    (place / "home/.config/outlive/config.toml").write_text("", encoding="utf-8")
+    (work / "go").touch()
+    until(told.exists, what="the end is told")
+    ended = cli.ok("status", job)
+    assert (ended["state"], ended["reason"]) == ("failed", "launch")
+    assert ended["message"] == "the configuration has no host 'box' any more; it never ran"
+    assert not (work / "ran").exists()
+
+
+def test_masked_variables_and_the_input_reach_it_at_its_turn(cli: Cli, box: FakeSsh, work: Path) -> None:
+    build = cli.ok("run", "--snapshot-after", "0", gated(work, "true"))["job_id"]
+    words = ("--host", "box", "--after", build, "--mask", "TOKEN", "--env", "TOKEN=secret-7", "--stdin-data", "line 1")
+    job = cli.ok("run", *words, "--snapshot-after", "0", f'echo "$TOKEN" > {work}/token; cat')["job_id"]
+    (work / "go").touch()
+    ended = cli.ok("wait", job, "--timeout-ms", "50000")
+    assert (ended["exit_code"], ended["output"]) == (0, "line 1")
+    assert (work / "token").read_text(encoding="utf-8") == "secret-7\n"
+    box.wait_empty()
