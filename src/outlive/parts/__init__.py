@@ -12,7 +12,19 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from outlive.core.place import resolve_name
 
 if TYPE_CHECKING:  # a supervisor asks this list for names alone
-    from outlive.part import AwaitedEnd, Beside, Config, Context, Definition, Fields, Hold, JobDir, Part, Selected, State
+    from outlive.part import (
+        AwaitedEnd,
+        Beside,
+        Config,
+        Context,
+        Definition,
+        Fields,
+        Hold,
+        JobDir,
+        Part,
+        Selected,
+        State,
+    )
     from outlive.part_of_job import OfJob
 
 NAMES = (
