@@ -8,6 +8,7 @@ from outlive.part import Context, Part, Selected
 
 QUEUE = "queue"  # the argument, the section of the configuration, and the member of `meta.json` and of `state.json`
 QUEUED = "queued"  # the member of answers
+LACKS = SLOTS, MEMORY, LOAD = "slots", "memory", "load"  # why a job waits
 
 
 class Queues(Part):

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any
+from outlive.answers import HIDDEN, Part, field, optional
+from outlive.parts.queues import LACKS
 
-from outlive.answers import HIDDEN, Part, optional
 
-_HELP = (
-    "There while the job waits for its start in a queue: {name, position, slots, running, reason}. position: 1 is next; "
-    "reason: slots, memory or load."
-)
+class Standing(Part):
+    """Where it stands in line."""
+
+    name: str = field("The name of the queue.")
+    position: int = field("Its place in line: 1 is next.")
+
+
+class Queued(Standing):
+    """How it waits."""
+
+    slots: int = field("How many jobs of the queue may run at a time.")
+    running: int = field("How many slots are taken.")
+    reason: str = field("What the first in line waits for.", enum=[*LACKS])
 
 
 class InLine(Part):
@@ -17,12 +26,10 @@ class InLine(Part):
 
     IN_SENTENCES = frozenset({"queued"})
 
-    queued: dict[str, Any] | None = optional(_HELP, human=HIDDEN)
+    queued: Queued | None = optional("There while the job waits for its start in a queue.", human=HIDDEN)
 
 
 class InList(Part):
     """Its place in a queue."""
 
-    queued: dict[str, Any] | None = optional(
-        "There while the job waits in a queue: {name, position}. position: 1 is next."
-    )
+    queued: Standing | None = optional("There while the job waits in a queue.")

@@ -9,8 +9,8 @@ from outlive.answers import advice
 from outlive.core.units import counted, size
 from outlive.part import Inspection, Look, Said
 from outlive.part_of_job import OfJob
-from outlive.parts.queues import asked, checks, room
-from outlive.parts.queues.answers import InLine, InList
+from outlive.parts.queues import LOAD, MEMORY, SLOTS, asked, checks, room
+from outlive.parts.queues.answers import InLine, InList, Queued, Standing
 from outlive.parts.queues.asked import Asked
 from outlive.parts.queues.table import Table
 
@@ -21,7 +21,7 @@ class Wait(NamedTuple):
     queue: Asked
     position: int  # 1 is next
     running: int  # slots that are taken
-    lacking: str  # a word of room.py
+    lacking: str  # one of LACKS
 
 
 class InQueue(OfJob):
@@ -40,18 +40,18 @@ class InQueue(OfJob):
         wait = wait_of(look.inspection)
         if wait is None:
             return None
-        queued: dict[str, object] = {
-            "name": wait.queue.name,
-            "position": wait.position,
-            "slots": wait.queue.slots,
-            "running": wait.running,
-            "reason": wait.lacking,
-        }
+        queued = Queued(
+            name=wait.queue.name,
+            position=wait.position,
+            slots=wait.queue.slots,
+            running=wait.running,
+            reason=wait.lacking,
+        )
         return Said(InLine(queued=queued), advice.told(advice.WAITS, _sentence(wait)))
 
     def entry_of(self, inspection: Inspection) -> InList | None:
         wait = wait_of(inspection)
-        return None if wait is None else InList(queued={"name": wait.queue.name, "position": wait.position})
+        return None if wait is None else InList(queued=Standing(name=wait.queue.name, position=wait.position))
 
 
 def wait_of(inspection: Inspection) -> Wait | None:
@@ -68,7 +68,7 @@ def wait_of(inspection: Inspection) -> Wait | None:
         return None
     try:
         running = table.taken()
-        return Wait(queue, table.ahead(ticket) + 1, len(running), room.lacking(queue, running) or room.SLOTS)
+        return Wait(queue, table.ahead(ticket) + 1, len(running), room.lacking(queue, running) or SLOTS)
     finally:
         table.close()
 
@@ -76,12 +76,12 @@ def wait_of(inspection: Inspection) -> Wait | None:
 def _sentence(wait: Wait) -> str:
     queue = wait.queue
     place = "next in line" if wait.position == 1 else f"number {wait.position} in line"
-    if wait.lacking == room.MEMORY:
+    if wait.lacking == MEMORY:
         free = size(queue.memory_free or 0)
         return (
             f"It waits in the queue {queue.name}, {place}: its jobs start when {free} of memory are available for each."
         )
-    if wait.lacking == room.LOAD:
+    if wait.lacking == LOAD:
         return f"It waits in the queue {queue.name}, {place}: its jobs start while the load is below {queue.load:g} for each core."
     runs = "runs" if wait.running == 1 else "run"
     return f"It waits for a slot of the queue {queue.name}: {place}, {counted(wait.running, 'job')} {runs}."
