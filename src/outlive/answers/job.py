@@ -31,7 +31,9 @@ ENDED_BY = optional("Who asked for the end, if it was asked for.")
 WAITING = field("Is it blocked reading its input?")
 TIMEOUT = field("The job is ended so long after its start; 0: never.", brief=FULL_ONLY)
 ELAPSED = optional(
-    "How long ago the job started; once it ended, how long it ran; absent if it never ran.", brief=FULL_ONLY, human=18
+    "How long ago the command started; once it ended, how long it ran; absent before its start, and if it never ran.",
+    brief=FULL_ONLY,
+    human=18,
 )
 IDLE = "How long ago it last put something out (or started); null once it ended."
 WAITED = field("How long this call waited.", brief=FULL_ONLY)

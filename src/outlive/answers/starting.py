@@ -27,13 +27,20 @@ class Started(Answer):  # of run, start and restart
     shown: Shown = part(Shown)
     described: Described = part(Described)
     of_parts: Part | None = part("outlive.answers.of_parts:OfParts")
-    started_at: str = optional("When the command started (or was about to).", brief=FULL_ONLY, human=15, format=TIME)
+    started_at: str | None = optional(
+        "When the command started (or was about to); absent while it waits for its start.",
+        brief=FULL_ONLY,
+        human=15,
+        format=TIME,
+    )
     snapshot: Tails = field("The ends of both streams.", place=LAST, brief=FULL_ONLY, human=HIDDEN)
     stdout_log_path: str = known.STDOUT_LOG
     stderr_log_path: str = known.STDERR_LOG
     waited_ms: int = known.WAITED
     elapsed_ms: int = field(
-        "How long ago the job started; once it ended, how long it ran; 0 if it never did.", brief=FULL_ONLY, human=18
+        "How long ago the command started; once it ended, how long it ran; 0 before its start, and if it never ran.",
+        brief=FULL_ONLY,
+        human=18,
     )
     env_vars: list[str] = known.ENV_VARS
     descendants: int | None = known.DESCENDANTS

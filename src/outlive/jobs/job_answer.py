@@ -16,7 +16,7 @@ from outlive.answers.job import Described, HowEnded, Losses, Outcome, Place, Pro
 from outlive.answers.of_parts import Given, InList, OfParts
 from outlive.core.ids import short_id
 from outlive.core.records import Sandbox, Sources
-from outlive.core.started import never_ran, started_at
+from outlive.core.started import has_begun, started_at
 from outlive.core.units import seconds_or
 from outlive.jobs.context import Context
 from outlive.jobs.diagnosis import other_machine, use
@@ -48,7 +48,7 @@ def describe(inspection: Inspection, job: JobDir, output: Output, asks: Prompt) 
         asks=asks,
         stopped=stopped(inspection),
         place=place(inspection, job),
-        started_at=ABSENT if state.started_at is None else started_at(state, definition.created_at),
+        started_at=started_at(state, definition.created_at) or ABSENT,
         outcome=outcome(inspection, job),
         message=state.message,
         damage=damage(inspection, output),
@@ -181,15 +181,16 @@ def outcome(inspection: Inspection, job: JobDir) -> Outcome | None:
     state = inspection.state
     if not state.finished:
         return None
+    has_run = has_begun(state, inspection.definition.created_at)
     return Outcome(
         exit_code=state.exit_code,
         signal=state.signal,
         reason=state.reason,
         stages=stages_of(inspection, job),
         finished_at=state.finished_at,
-        duration_ms=ABSENT if never_ran(state.state, state.reason) else state.duration_ms,
+        duration_ms=state.duration_ms if has_run else ABSENT,
         errno=state.errno,
-        usage=None if state.usage is None else used(inspection).to_dict(),
+        usage=used(inspection).to_dict() if has_run and state.usage is not None else None,
         ended_by=state.ending.by if state.ending and state.reason == state.ending.cause else None,
     )
 
@@ -203,9 +204,12 @@ def stages_of(inspection: Inspection, job: JobDir) -> list[int] | None:
 
 
 def usage(inspection: Inspection, job: JobDir, output: Output) -> dict[str, object] | None:
-    """Return what a job uses; of an ended job, what was written down. None: nothing is known."""
+    """Return what a job uses; of an ended job, what was written down. None: nothing is known, or its command never ran."""
+    state = inspection.state
+    if not has_begun(state, inspection.definition.created_at):
+        return None
     if not inspection.supervised:
-        return None if inspection.state.usage is None else used(inspection).to_dict()
+        return None if state.usage is None else used(inspection).to_dict()
     return usage_now(inspection, job, output)
 
 
@@ -282,9 +286,10 @@ def env_vars(inspection: Inspection) -> list[str]:
 
 
 def elapsed_ms(inspection: Inspection) -> int | None:
-    """Return the age of the job in milliseconds; once it has ended, how long it ran; None if it never did."""
+    """Return how long ago the command was started, in milliseconds; once it has ended, how long it ran; None if it has not
+    started or never did."""
     state = inspection.state
-    if never_ran(state.state, state.reason):
+    if not has_begun(state, inspection.definition.created_at):
         return None
     if state.duration_ms is not None:
         return int(state.duration_ms)

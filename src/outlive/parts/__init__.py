@@ -21,6 +21,7 @@ if TYPE_CHECKING:  # a supervisor asks this list for names alone
         Fields,
         Hold,
         JobDir,
+        Need,
         Part,
         Selected,
         State,
@@ -222,9 +223,9 @@ def selected(ctx: Context, args: Mapping[str, object]) -> Selected | None:
     return next((function(ctx, args) for function in _asked("selected", _given(args))), None)
 
 
-def needed_by(definition: Definition) -> set[str]:
-    """Return the ids of the jobs that a job needs, as parts know."""
-    return {job_id for one in of_job(definition).values() for job_id in one.needs()}
+def needed_by(definition: Definition, state: State | None = None) -> list[Need]:
+    """Return the jobs that a job needs, as parts know. `state`: how it is now."""
+    return [need for one in of_job(definition).values() for need in one.needs(state)]
 
 
 def ends_awaited(definition: Definition) -> list[AwaitedEnd] | None:

@@ -436,7 +436,7 @@ def entry_of(ctx: Context, inspection: Inspection, job: JobDir) -> Listed:
         of_parts=job_answer.in_list(inspection),
         approval=job_answer.approval_of(inspection, job) or None,
         usage=used or None,
-        started_at=ABSENT if state.started_at is None else started_at(state, definition.created_at),
+        started_at=started_at(state, definition.created_at) or ABSENT,
         damage=inspection.damage or None,
     )
 

@@ -209,6 +209,7 @@ def test_after_a_reboot_it_has_failed(cli: Cli, env: dict[str, str | None], wait
     ended = cli.ok("status", job, env=env)
     assert (ended["state"], ended["reason"]) == ("failed", "reboot")
     assert "never ran" in ended["message"]
+    assert not {"elapsed_ms", "duration_ms", "usage"} & ended.keys()
     assert not Path("ran").exists()
 
 

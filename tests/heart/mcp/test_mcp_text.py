@@ -136,6 +136,10 @@ ENDS: list[tuple[dict[str, Any], str]] = [
     ({"state": "failed", "reason": "launch", "errno": "ENOENT"}, "Command could not be started: ENOENT."),
     ({"state": "failed", "reason": "lost"}, "The outcome is lost"),
     ({"state": "failed", "reason": "reboot"}, "The machine was restarted"),
+    (
+        {"state": "failed", "reason": "reboot", "message": "the machine went down while it waited; it never ran"},
+        "The machine was restarted before the end: the machine went down while it waited; it never ran.",
+    ),
     ({"state": "unknown"}, "cannot be read"),
 ]  # fmt: skip
 

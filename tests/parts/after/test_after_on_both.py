@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from support.cli import Cli
 from support.commands import GATE
 from support.face import Face
 
@@ -35,6 +36,39 @@ def test_a_job_starts_after_another_one_and_says_meanwhile_what_it_waits_for(fac
     ended = face.ok("wait", job["job_id"], timeout_ms=50_000)
     assert (ended["state"], ended["exit_code"], "waiting_for" in ended) == ("exited", 0, False)
     assert (work / "order").read_text() == "built\ntested\n"
+
+
+OF_A_RUN = {"started_at", "elapsed_ms", "duration_ms", "usage", "idle_ms"}
+
+
+def test_a_job_that_waits_has_no_start_and_its_time_counts_from_its_start(face: Face, cli: Cli, work: Path) -> None:
+    build = face.background(GATE)
+    made = face.ok("run", command="echo tested", after=[build], yield_ms=0, detail="full")
+    job = made["job_id"]
+    assert ("started_at" in made, made["elapsed_ms"]) == (False, 0)
+    answers = {verb: face.ok(verb, job, detail="full") for verb in ("status", "poll")}
+    answers["wait"] = face.ok("wait", job, timeout_ms=0, detail="full")
+    answers["list"] = next(one for one in face.ok("list", detail="full")["jobs"] if one["job_id"] == job)
+    for verb, answer in answers.items():
+        assert not {name for name in OF_A_RUN if answer.get(name) is not None}, verb
+    text = cli.text("status", job, "--human", "-v").stdout
+    assert "created at" in text and "elapsed" not in text and "started at" not in text
+    (work / "go").touch()
+    face.ok("wait", job, timeout_ms=50_000)
+    ended, first = face.ok("status", job, detail="full"), face.ok("status", build, detail="full")
+    assert ended["created_at"] < first["finished_at"] <= ended["started_at"] <= ended["finished_at"]
+    assert ended["elapsed_ms"] == ended["duration_ms"]
+
+
+def test_a_job_that_waited_in_vain_never_ran(face: Face, cli: Cli) -> None:
+    build = face.ok("run", command="exit 3", yield_ms=50_000)["job_id"]
+    job = face.ok("run", command="true", after=[build], yield_ms=50_000)["job_id"]
+    answers = {verb: face.ok(verb, job, detail="full") for verb in ("status", "wait", "poll")}
+    assert answers["status"]["reason"] == "dependency"
+    assert answers["status"]["started_at"] == answers["status"]["created_at"], "the schema wants one"
+    for verb, answer in answers.items():
+        assert not {name for name in OF_A_RUN - {"started_at"} if answer.get(name) is not None}, verb
+    assert " after " not in cli.text("status", job, "--human").stdout.splitlines()[2]
 
 
 def test_a_job_whose_start_can_no_longer_come_fails_and_says_why(face: Face, work: Path) -> None:

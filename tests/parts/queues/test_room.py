@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from outlive.core.ids import new_id
+from outlive.parts.queues import LOAD, MEMORY, SLOTS
 from outlive.parts.queues.asked import Asked
-from outlive.parts.queues.room import LOAD, MEMORY, SLOTS, Machine, lacking
+from outlive.parts.queues.room import Machine, lacking
 from outlive.parts.queues.table import Line
 
 NOW = 1_800_000_000

@@ -15,7 +15,6 @@ from outlive.cli import exit_status, stdio, text
 from outlive.cli.live.printer import Printer
 from outlive.cli.main import ANSWERED, INTERRUPTED, note_told
 from outlive.core.ids import short_id
-from outlive.core.started import never_ran
 from outlive.core.units import duration
 from outlive.errors import argument, invalid
 from outlive.jobs import adoption, ending, job_answer, lookup, several
@@ -138,11 +137,8 @@ def _ended(follower: _Follower, inspection: Inspection | None, *, propagate: boo
     elif state.reason or state.signal:
         why = state.reason if state.reason != "signal" else None
         how = f"{state.state}: {' '.join(filter(None, [why, state.signal]))}"
-    took = (
-        f" after {duration(job_answer.elapsed_ms(inspection) or 0)}"
-        if state.started_at and state.finished and not never_ran(state.state, state.reason)
-        else ""
-    )
+    ran_ms = job_answer.elapsed_ms(inspection) if state.finished else None
+    took = "" if ran_ms is None else f" after {duration(ran_ms)}"
     told = f"{follower.name}job {short_id(inspection.definition.job_id)} {how}{took}"
     _note(told, always=state.state in ("failed", "unknown"))
     if not propagate:

@@ -107,9 +107,7 @@ def made(
         shown=shown,
         described=described,
         of_parts=said.fields,
-        started_at=started_at(inspection.state, inspection.definition.created_at)
-        or inspection.definition.created_at
-        or timestamp(),
+        started_at=_start(inspection),
         snapshot=snapshot,
         stdout_log_path=job.log_path(0),
         stderr_log_path=job.log_path(1),
@@ -119,6 +117,12 @@ def made(
         descendants=others,
         advised=Advised.made_of(found),
     )
+
+
+def _start(inspection: Inspection) -> str | None:
+    """Return when the command was started, or was about to be; None if the job waits for its start."""
+    state, created_at = inspection.state, inspection.definition.created_at
+    return None if state.state == "created" else started_at(state, created_at) or created_at or timestamp()
 
 
 def _budget(caller: Principal) -> int | None:

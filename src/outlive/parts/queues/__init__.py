@@ -6,6 +6,7 @@ from outlive.part import Part
 
 QUEUE = "queue"  # the argument, the section of the configuration, and the member of `meta.json` and of `state.json`
 QUEUED = "queued"  # the member of answers
+LACKS = SLOTS, MEMORY, LOAD = "slots", "memory", "load"  # why a job waits
 
 
 class Queues(Part):
@@ -22,6 +23,7 @@ class Queues(Part):
     fields = "outlive.parts.queues.answers:InLine"
     why_not_started = {QUEUED: "outlive.parts.queues.of_job:why_not_started"}
     listed = "outlive.parts.queues.answers:InList"
+    turns = "outlive.parts.queues.turns:of_jobs"
 
 
 PART = Queues()

@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 from outlive.answers import HIDDEN, Part, field, optional
-
-_NAME = "The name of the queue."
-_POSITION = "Its place in the line; 1 is next."
+from outlive.parts.queues import LACKS
 
 
-class Queued(Part):
-    """Its place in a queue, and what the queue lacks."""
+class Standing(Part):
+    """Where it stands in line."""
 
-    name: str = field(_NAME)
-    position: int = field(_POSITION)
-    slots: int = field("How many jobs of the queue run at a time.")
-    running: int = field("How many do now.")
-    reason: str = field("What is missing for the next start.", enum=["slots", "memory", "load"])
+    name: str = field("The name of the queue.")
+    position: int = field("Its place in line: 1 is next.")
 
 
-class ListedPlace(Part):
-    """Its place in a queue."""
+class Queued(Standing):
+    """How it waits."""
 
-    name: str = field(_NAME)
-    position: int = field(_POSITION)
+    slots: int = field("How many jobs of the queue may run at a time.")
+    running: int = field("How many slots are taken.")
+    reason: str = field("What the first in line waits for.", enum=[*LACKS])
 
 
 class InLine(Part):
@@ -36,4 +32,4 @@ class InLine(Part):
 class InList(Part):
     """Its place in a queue."""
 
-    queued: ListedPlace | None = optional("There while the job waits in a queue.")
+    queued: Standing | None = optional("There while the job waits in a queue.")

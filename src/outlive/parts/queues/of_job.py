@@ -9,8 +9,8 @@ from outlive.answers import advice
 from outlive.core.units import counted, size
 from outlive.part import Inspection, Look, Said
 from outlive.part_of_job import OfJob
-from outlive.parts.queues import asked, checks, room
-from outlive.parts.queues.answers import InLine, InList, ListedPlace, Queued
+from outlive.parts.queues import MEMORY, SLOTS, asked, checks, room
+from outlive.parts.queues.answers import InLine, InList, Queued, Standing
 from outlive.parts.queues.asked import Asked
 from outlive.parts.queues.table import Table
 
@@ -21,7 +21,7 @@ class Wait(NamedTuple):
     queue: Asked
     position: int  # 1 is next
     running: int  # slots that are taken
-    lacking: str  # a word of room.py
+    lacking: str  # one of LACKS
 
 
 class InQueue(OfJob):
@@ -40,15 +40,18 @@ class InQueue(OfJob):
         wait = wait_of(look.inspection)
         if wait is None:
             return None
-        queue = wait.queue
         queued = Queued(
-            name=queue.name, position=wait.position, slots=queue.slots, running=wait.running, reason=wait.lacking
+            name=wait.queue.name,
+            position=wait.position,
+            slots=wait.queue.slots,
+            running=wait.running,
+            reason=wait.lacking,
         )
         return Said(InLine(queued=queued), advice.told(advice.WAITS, _sentence(wait)))
 
     def entry_of(self, inspection: Inspection) -> InList | None:
         wait = wait_of(inspection)
-        return None if wait is None else InList(queued=ListedPlace(name=wait.queue.name, position=wait.position))
+        return None if wait is None else InList(queued=Standing(name=wait.queue.name, position=wait.position))
 
 
 def wait_of(inspection: Inspection) -> Wait | None:
@@ -65,21 +68,23 @@ def wait_of(inspection: Inspection) -> Wait | None:
         return None
     try:
         running = table.taken()
-        return Wait(queue, table.ahead(ticket) + 1, len(running), room.lacking(queue, running) or room.SLOTS)
+        return Wait(queue, table.ahead(ticket) + 1, len(running), room.lacking(queue, running) or SLOTS)
     finally:
         table.close()
+
+
+def when(queue: Asked, lacking: str) -> str:
+    """Return when jobs of a queue start, of which the next one lacks memory or a lower load."""
+    if lacking == MEMORY:
+        return f"when {size(queue.memory_free or 0)} of memory are available for each"
+    return f"while the load is below {queue.load:g} for each core"
 
 
 def _sentence(wait: Wait) -> str:
     queue = wait.queue
     place = "next in line" if wait.position == 1 else f"number {wait.position} in line"
-    if wait.lacking == room.MEMORY:
-        free = size(queue.memory_free or 0)
-        return (
-            f"It waits in the queue {queue.name}, {place}: its jobs start when {free} of memory are available for each."
-        )
-    if wait.lacking == room.LOAD:
-        return f"It waits in the queue {queue.name}, {place}: its jobs start while the load is below {queue.load:g} for each core."
+    if wait.lacking != SLOTS:
+        return f"It waits in the queue {queue.name}, {place}: its jobs start {when(queue, wait.lacking)}."
     runs = "runs" if wait.running == 1 else "run"
     return f"It waits for a slot of the queue {queue.name}: {place}, {counted(wait.running, 'job')} {runs}."
 

@@ -8,11 +8,11 @@ import time
 from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
+from outlive.parts.queues import LOAD, MEMORY, SLOTS
 from outlive.parts.queues.asked import Asked
 from outlive.parts.queues.table import Line
 from outlive.system.fds import content
 
-SLOTS, MEMORY, LOAD = "slots", "memory", "load"  # why a job waits
 _MEMORY_S = 10  # so long a job has not taken its memory yet, and is counted with what one needs
 _LOAD_S = 60.0  # the time constant of the average over a minute: a step is in it after t to 1 - exp(-t / 60)
 

@@ -59,7 +59,9 @@ def with_job(words: list[str], answer: Members, body: str) -> str:
 
 
 def has_run(answer: Members) -> bool:
-    return not never_ran(text_of(answer, "state"), text_of(answer, "reason"))
+    state, began = text_of(answer, "state"), answer.get("started_at")
+    is_start = began is None or began != answer.get("created_at")  # of a brief answer it is not known
+    return is_start and not never_ran(state, text_of(answer, "reason"))
 
 
 def _running(answer: Members, process: bool) -> str:
@@ -100,7 +102,7 @@ def ending(answer: Members) -> str:
         "lost": f"The outcome is lost: {clause or 'nothing was left to read it from'}. It may have run to its end.",
         "denied": f"Command was not run: {clause or 'it was denied'}.",
         "dependency": f"Command was not run: {clause or 'what it waited for can no longer come true'}.",
-        "reboot": f"The machine was restarted while it ran; the outcome is lost{said}.",
+        "reboot": f"The machine was restarted before the end{said or ', and the outcome is lost'}.",
     }
     if answer.get("exit_code") is not None and reason in ("", "exit", "kill", "signal"):
         asked = " after a kill request" if reason == "kill" else ""

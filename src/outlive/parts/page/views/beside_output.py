@@ -29,12 +29,13 @@ def facts(job: dict[str, Any]) -> list[list[object]]:
 
 def _facts(job: dict[str, Any]) -> Iterator[tuple[str, object, str | None]]:
     engine, queue, sandbox, usage = (object_of(job, name) for name in ("engine", "queue", "sandbox", "usage"))
-    is_over, has_run = job.get("finished_at"), not never_ran(job.get("state") or "", job.get("reason"))
+    is_over, began = job.get("finished_at"), job.get("started_at")
+    has_run = began != job.get("created_at") and not never_ran(job.get("state") or "", job.get("reason"))
     yield "exit code", job.get("exit_code"), None
     yield "signal", job.get("signal"), None
     yield "reason", job.get("reason"), None
     yield "pid", job.get("pid") if job.get("state") == "running" else None, None
-    yield "started", job.get("started_at") if has_run else None, "at"
+    yield "started", began if has_run else None, "at"
     yield "ended" if has_run else "given up", is_over, "at"
     yield "host", job.get("host") or job.get("machine"), None
     yield "engine", _words(engine.get("name"), engine.get("job_id"), engine.get("state")), None
