@@ -245,7 +245,7 @@ def test_a_line_shows_who_runs_and_who_waits_at_which_place_and_one_is_taken_out
     page.get_by_role("button", name="Take out").click()
     page.locator(".head .badge", has_text="taken out").wait_for()
     page.locator(".facts", has_text="never ran").wait_for()
-    assert page.locator(".order").is_hidden()
+    page.locator(".order").wait_for(state="hidden")
     opened(looks, ui, jobs[2])
     until(lambda: page.locator(".head .badge").text_content() == "○2nd of 3 in heavy")
     until(lambda: "number 2 in line" in (page.locator(".place > .empty").text_content() or ""))
