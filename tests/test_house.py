@@ -439,7 +439,7 @@ def test_the_page_is_small_and_nothing_in_it_was_changed_after_its_release() -> 
     static = SOURCE / "parts" / "page" / "static"
     files = [path for path in static.rglob("*") if path.is_file()]
     assert sum(path.stat().st_size for path in files) <= 700_000
-    assert sum(path.stat().st_size for path in static.glob("*.js")) <= 110_000, "written by us"
+    assert sum(path.stat().st_size for path in static.glob("*.js")) <= 123_000, "written by us"
     vendored = {path.name for path in (static / "vendor").iterdir()} - {"vendor.json"}
     pinned: dict[str, str] = {}
     for package in json.loads((static / "vendor" / "vendor.json").read_text(encoding="utf-8")):

@@ -23,6 +23,7 @@ from support.cli import Cli
 from support.installed import Installed
 from support.mcp_client import McpRefusal, RawMcp
 from support.pages import CHECKOUT
+from support.ui import Browser, Ui
 
 
 @pytest.mark.parametrize("part", parts.every(), ids=lambda part: part.name)
@@ -74,6 +75,24 @@ def test_a_job_on_a_host_stays_readable_without_the_part(cli: Cli, place: Path, 
     config.write_text('[hosts.box]\nkind = "ssh"\ntarget = "box"\n', encoding="utf-8")
     error = cli.error("list", code="config_error", env={**env, "OUTLIVE_CONFIG": str(config)})
     assert "[hosts]: the part of outlive that this section is for is not installed" in error["message"]
+
+
+def test_the_page_shows_jobs_without_the_parts_that_order_them(cli: Cli, place: Path) -> None:
+    before = cli.ok("run", "--snapshot-after", "0", "exec sleep 600")["job_id"]
+    job = cli.ok("run", "--snapshot-after", "0", "--after", before, "true")["job_id"]
+    installed = Installed(place)
+    for part in ("after", "queues"):
+        shutil.rmtree(installed.package / "parts" / part)
+    with Ui(place / "ui.log", env={**installed.env}) as ui, Browser(ui) as browser:
+        found = browser.call("jobs")
+        entries = {one["job_id"]: one for one in found["jobs"]}
+        assert found["turns"] == [] and "needs" not in entries[job]
+        assert [(entries[one]["state"], entries[one]["waits"]) for one in (before, job)] == [
+            ("running", False),
+            ("created", True),
+        ]
+        assert browser.run("kill", job_id=job)["reason"] == "kill"
+        browser.run("kill", job_id=before)
 
 
 def test_nothing_runs_without_the_sandbox_it_was_to_have(cli: Cli, place: Path, root: Path) -> None:

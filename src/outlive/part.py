@@ -87,6 +87,25 @@ class Said(NamedTuple):
     advice: Sequence[Advice] = ()
 
 
+class Need(NamedTuple):
+    """Another job that a job waits for before it starts."""
+
+    job_id: str
+    name: str = ""  # of the other job, when it was asked for
+    condition: str = ""  # what has to hold for it, in a few words; "": that it ended well
+    holds: bool = False  # it does, or did
+
+
+class Turns(NamedTuple):
+    """Jobs of which only so many run at a time: those whose turn it is, and the line of those that wait for theirs."""
+
+    name: str
+    at_once: int
+    running: Sequence[str]  # their ids; "" stands for one that was not asked about
+    waiting: Sequence[str]  # the same; the next one is first
+    held_back: str = ""  # why the next one does not start, though not so many run: a sentence; "": it is for no reason
+
+
 class Hold(NamedTuple):
     """A person who holds the keyboard of a job's terminal. `since`: a time stamp."""
 
@@ -219,6 +238,12 @@ class Part:
     # How to answer what the job asks: takes (Inspection, hidden=what is typed is not shown, as of a password). None: with the
     # verbs of the heart. It is asked for an answer about a job that waits for input
     how_to_answer: str = ""
+
+    # --- "module:function", asked in a caller of several jobs ---
+
+    # Whose turn it is: takes Inspections of jobs that have not ended, or of which something lives, and returns a list of Turns.
+    # A page that shows jobs asks once a second
+    turns: str = ""
 
     # --- read where an answer is shown ---
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from outlive.part import Definition, Fields, Inspection, JobDir, Look, Said, State
+from outlive.part import Definition, Fields, Inspection, JobDir, Look, Need, Said, State
 
 
 class OfJob:
@@ -27,8 +27,9 @@ class OfJob:
         """Return label and text of what a person is shown of the job who is asked whether it may run."""
         return ()
 
-    def needs(self) -> Iterable[str]:
-        """Return the ids of the jobs that the job needs: a call that ends it and them ends it first."""
+    def needs(self, state: State | None = None) -> Iterable[Need]:
+        """Return the jobs that the job waits for, or waited for, before it starts: a call that ends it and them ends it first.
+        `state`: how it is now; without it nothing is said to hold."""
         return ()
 
     def ports(self, state: State | None) -> Mapping[str, int | None]:

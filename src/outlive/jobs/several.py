@@ -9,7 +9,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from outlive import parts
 from outlive.answers.ending import Deleted, EndedJob
 from outlive.core.labels import check_tag_pattern, tag_matches
-from outlive.core.records import FINISHED, Definition
+from outlive.core.records import FINISHED
 from outlive.errors import ENDED_JOBS, OutliveError, argument, invalid
 from outlive.jobs import adoption, awaited, lookup
 from outlive.jobs.context import Context
@@ -77,7 +77,7 @@ def in_order(jobs: Sequence[JobDir]) -> list[list[JobDir]]:
     """Return the jobs in the order in which they are ended: first those that no other of them needs (OfJob.needs), then
     those that only these need, and so on."""
     left = {job.job_id: job for job in jobs}
-    needs = {job_id: parts.needed_by(_definition(job)) & left.keys() - {job_id} for job_id, job in left.items()}
+    needs = {job_id: _needed(job) & left.keys() - {job_id} for job_id, job in left.items()}
     order: list[list[JobDir]] = []
     while left:
         needed = {other for job_id in left for other in needs[job_id]}
@@ -88,11 +88,11 @@ def in_order(jobs: Sequence[JobDir]) -> list[list[JobDir]]:
     return order
 
 
-def _definition(job: JobDir) -> Definition:
+def _needed(job: JobDir) -> set[str]:
     try:
-        return job.read_meta()
+        return {need.job_id for need in parts.needed_by(job.read_meta())}
     except (OSError, OutliveError):  # damaged: it needs no job that is known
-        return Definition()
+        return set()
 
 
 def ended(ctx: Context) -> Iterator[JobDir]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from outlive.core.place import resolve_name
 
 if TYPE_CHECKING:  # a supervisor asks this list for names alone
-    from outlive.part import Beside, Config, Context, Definition, Hold, JobDir, Part, Selected, State
+    from outlive.part import Beside, Config, Context, Definition, Hold, JobDir, Need, Part, Selected, State
     from outlive.part_of_job import OfJob
 
 NAMES = (
@@ -184,9 +184,9 @@ def selected(ctx: Context, args: Mapping[str, object]) -> Selected | None:
     return next(filter(None, (part.selected(ctx, args) for part in every())), None)
 
 
-def needed_by(definition: Definition) -> set[str]:
-    """Return the ids of the jobs that a job needs, as parts know."""
-    return {job_id for one in of_job(definition).values() for job_id in one.needs()}
+def needed_by(definition: Definition, state: State | None = None) -> list[Need]:
+    """Return the jobs that a job needs, as parts know. `state`: how it is now."""
+    return [need for one in of_job(definition).values() for need in one.needs(state)]
 
 
 def missing(kept: Mapping[str, object]) -> list[str]:

@@ -9,8 +9,9 @@ from outlive.answers import advice
 from outlive.core.ids import short_id
 from outlive.core.members import entries_of, text_of
 from outlive.core.quoted import one_line
+from outlive.core.started import has_begun
 from outlive.core.units import counted, duration
-from outlive.part import Definition, Inspection, Look, Said
+from outlive.part import Definition, Inspection, Look, Need, Said, State
 from outlive.part_of_job import OfJob
 from outlive.parts.after import asked, checks
 from outlive.parts.after.answers import Awaited, InList, Waits
@@ -40,8 +41,14 @@ class Waiting(OfJob):
     def facts(self) -> Iterable[tuple[str, str]]:
         return (("After", _listed(edges(self.definition))),)
 
-    def needs(self) -> Iterable[str]:
-        return [edge.job for edge in edges(self.definition)]
+    def needs(self, state: State | None = None) -> Iterable[Need]:
+        every = edges(self.definition)
+        begun = state is not None and has_begun(state, self.definition.created_at)
+        left = () if begun else range(len(every)) if state is None else asked.left(state, len(every))
+        return [
+            Need(edge.job, edge.name, "" if edge.exit == 0 else words(edge), holds=number not in left)
+            for number, edge in enumerate(every)
+        ]
 
     def described(self, look: Look) -> Said | None:
         left = _left(look.inspection)

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import anyio
 
 from outlive import limits
-from outlive.answers import other_run
+from outlive.answers import advice, other_run
 from outlive.core.members import number_of, object_of
 from outlive.core.records import EXEC, READ
 from outlive.errors import OutliveError, from_os, invalid
@@ -99,6 +99,8 @@ class Api:
         answer = envelope.sized(answer, "full")
         if verb.name == "status":
             answer["facts"] = beside_output.facts(answer)
+            is_told = bool(advice.of_kind(answer, advice.WAITS))
+            answer["waits"] = answer["state"] == "created" and (is_told or "queue" in answer)
         said = other_run.previous(answer)
         return {**answer, "previous": {**object_of(answer, "previous"), "said": f"{said}."}} if said else answer
 
@@ -118,8 +120,8 @@ class Api:
 
             async with lock:
                 found = await threads.run(look, caller=caller.owner)
-            is_news = "next" not in found or args.get("list") != known.name or found["jobs"] or found["removed"]
-            if is_news or found["more"] or time.monotonic() >= deadline:
+            is_news = "next" not in found or args.get("list") != known.name or "turns" in found
+            if is_news or found["jobs"] or found["removed"] or found["more"] or time.monotonic() >= deadline:
                 return envelope.answer("ui.jobs", {"root": ctx.store.path, **found})
             await anyio.sleep(min(_LOOK_S, max(0.0, deadline - time.monotonic())))
 

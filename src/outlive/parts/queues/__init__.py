@@ -22,6 +22,7 @@ class Queues(Part):
     of_job = "outlive.parts.queues.of_job:InQueue"
     fields = "outlive.parts.queues.answers:InLine"
     listed = "outlive.parts.queues.answers:InList"
+    turns = "outlive.parts.queues.turns:of_jobs"
     after_waits = ("outlive.parts.queues.in_queue",)
 
     def kept(self, ctx: Context, args: Mapping[str, object]) -> dict[str, object]:

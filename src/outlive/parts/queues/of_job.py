@@ -9,7 +9,7 @@ from outlive.answers import advice
 from outlive.core.units import counted, size
 from outlive.part import Inspection, Look, Said
 from outlive.part_of_job import OfJob
-from outlive.parts.queues import LOAD, MEMORY, SLOTS, asked, checks, room
+from outlive.parts.queues import MEMORY, SLOTS, asked, checks, room
 from outlive.parts.queues.answers import InLine, InList, Queued, Standing
 from outlive.parts.queues.asked import Asked
 from outlive.parts.queues.table import Table
@@ -73,15 +73,17 @@ def wait_of(inspection: Inspection) -> Wait | None:
         table.close()
 
 
+def when(queue: Asked, lacking: str) -> str:
+    """Return when jobs of a queue start, of which the next one lacks memory or a lower load."""
+    if lacking == MEMORY:
+        return f"when {size(queue.memory_free or 0)} of memory are available for each"
+    return f"while the load is below {queue.load:g} for each core"
+
+
 def _sentence(wait: Wait) -> str:
     queue = wait.queue
     place = "next in line" if wait.position == 1 else f"number {wait.position} in line"
-    if wait.lacking == MEMORY:
-        free = size(queue.memory_free or 0)
-        return (
-            f"It waits in the queue {queue.name}, {place}: its jobs start when {free} of memory are available for each."
-        )
-    if wait.lacking == LOAD:
-        return f"It waits in the queue {queue.name}, {place}: its jobs start while the load is below {queue.load:g} for each core."
+    if wait.lacking != SLOTS:
+        return f"It waits in the queue {queue.name}, {place}: its jobs start {when(queue, wait.lacking)}."
     runs = "runs" if wait.running == 1 else "run"
     return f"It waits for a slot of the queue {queue.name}: {place}, {counted(wait.running, 'job')} {runs}."

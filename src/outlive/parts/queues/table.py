@@ -77,9 +77,13 @@ class Table(locks.LockFile):
         """Return how many jobs are in line before the one with this ticket; at most `most` are counted."""
         return sum(1 for _ in zip(range(most), locks.held_by_others(self.fd, _FIRST_TICKET, ticket), strict=False))
 
+    def tickets(self) -> list[int]:
+        """Return the tickets of the jobs in line, the next one first."""
+        return sorted(locks.held_by_others(self.fd, _FIRST_TICKET, _FIRST_TICKET + len(PRIORITIES) * _TICKETS))
+
     def length(self) -> int:
         """Return how many jobs are in line."""
-        return sum(1 for _ in locks.held_by_others(self.fd, _FIRST_TICKET, _FIRST_TICKET + len(PRIORITIES) * _TICKETS))
+        return len(self.tickets())
 
     # --- the slots ---
 

@@ -203,6 +203,20 @@ export function clock(then) {
 
 export const OVER = new Set(["exited", "failed", "killed"]);
 
+// Where jobs stand whose turns are counted: id → { turns, place }; place 0: it is its turn (jobs.js)
+export const standing = new Map();
+
+export const nth = (count) => number(count) + ({ one: "1st", two: "2nd", few: "3rd" }[ORDINALS.select(count)]?.slice(1) ?? "th");
+const ORDINALS = new Intl.PluralRules("en", { type: "ordinal" });
+
+// What a job waits for that has not started
+function waitsFor({ job_id: id, needs = [] }) {
+  const { turns, place } = standing.get(id) ?? {};
+  if (place) return `${nth(place)} of ${number(turns.waiting.length)} in ${one(turns.name)}`;
+  const left = new Set(needs.filter((need) => !need.holds).map((need) => need.job_id));
+  return left.size === 1 ? `after ${one(needs.find((need) => !need.holds).name)}` : left.size ? `after ${left.size} jobs` : "waits";
+}
+
 // kind: the class of its colour; icon: its shape, so that nothing is told by colour alone
 export function condition(job) {
   const as = (kind, icon, text) => ({ kind, icon, text });
@@ -215,6 +229,8 @@ export function condition(job) {
   const why = { timeout: "time limit", idle_timeout: "silent too long", kill: "killed", oom: "out of memory" };
   if (state === "killed") return as(reason === "kill" ? "ended" : "bad", "■", why[reason] ?? signal ?? "killed");
   if (reason === "denied") return as("ended", "⊘", "denied");
+  if (state === "failed" && reason === "kill") return as("ended", "⊘", "taken out");
+  if (state === "created" && job.waits) return as("idle", "○", waitsFor(job));
   return state === "failed" ? as("bad", "✕", reason ?? "failed") : as("idle", "○", state);
 }
 

@@ -2,12 +2,13 @@
 
 import { base, call, run } from "./api.js";
 import { expression } from "./ansi.js";
-import { OVER, age, ask, badge, byId, bytes, clock, condition, copy, counted, cut, every, fill, h, isPressed, made, name, named, number, on, one, over, patch, press, shell, toast, told, tried } from "./dom.js";
+import { OVER, age, ask, badge, byId, bytes, clock, condition, copy, counted, cut, every, fill, h, isPressed, made, name, named, number, on, one, over, patch, press, shell, standing, toast, told, tried } from "./dom.js";
 import { previousRun, runBars, showChanges, showPane } from "./changes.js";
 import { factsOf, said } from "./facts.js";
 import { jobs } from "./jobs.js";
 import { Refused, forever } from "./polling.js";
 import { askedFacts, commandForm, ends, lineForm, turnEnd } from "./questions.js";
+import { line, picture } from "./order.js";
 import { Rows } from "./rows.js";
 import { deleteJobs, startCommand } from "./start.js";
 import { Terminal } from "./terminal.js"; // nothing is loaded later on: another program may listen then
@@ -22,7 +23,7 @@ export function show(parts, signal, page, id) {
   let view = "output";
   let times = false; // whether lines say when they were printed
   let terminal = null;
-  const runs = () => job.state === "running", isAsked = () => job.approval?.state === "pending", isOver = () => OVER.has(job.state);
+  const runs = () => job.state === "running", waits = () => job.state === "created" && job.waits, isAsked = () => job.approval?.state === "pending", isOver = () => OVER.has(job.state);
   const mine = (method, given) => call(method, { job_id: id, ...given }, signal);
   const verb = (action, given) => mine("process", { action, ...given });
   const rows = new Rows({
@@ -58,8 +59,21 @@ export function show(parts, signal, page, id) {
     for (const one of actions.children) one.hidden = !(when[one.dataset.do]?.() ?? true);
     press(tell, ends.has(id));
     document.title = `${condition(job).icon} ${one(job.name)} · outlive`;
+    showOrder();
     showNotice();
     showTabs();
+  }
+
+  let stood = ""; // where in line, when its box was last brought into view
+  function showOrder() {
+    const shown = [picture(id), line(id)].filter(Boolean), { place } = standing.get(id) ?? {}, seen = `${shown.length} ${place}`;
+    job.needs = jobs.get(id)?.needs ?? job.needs;
+    parts.order.hidden = !shown.length;
+    patch(parts.order, shown);
+    if (seen === stood) return;
+    for (const own of parts.order.querySelectorAll("[aria-current]")) own.scrollIntoView({ block: "nearest", inline: "center" });
+    if (stood && waits()) learn(); // it says more of its place
+    stood = seen;
   }
 
   function showNotice() {
@@ -73,6 +87,8 @@ export function show(parts, signal, page, id) {
     notice.hidden = !parts.length;
     notice.className = `notice ${isAsked() || job.waiting_for_input ? "asks" : "bad"}`;
     patch(notice, parts);
+    empty.hidden = !known || known.end > 0;
+    empty.textContent = isOver() ? "It printed nothing." : waits() ? named((job.advice ?? []).filter((one) => one.kind === "waits_for").map((one) => one.text).join(" ") || "It has not started.") : "Nothing printed yet.";
   }
 
   // --- beside the output ---
@@ -147,8 +163,6 @@ export function show(parts, signal, page, id) {
   function showCounting(answer) {
     counting.hidden = answer.total_rows !== null;
     if (answer.total_rows === null) counting.textContent = `The end of ${bytes(answer.end)}. Counting lines: ${Math.floor((100 * answer.counted) / answer.end)} %`;
-    empty.hidden = answer.end > 0;
-    empty.textContent = OVER.has(answer.state) ? "It printed nothing." : "Nothing printed yet.";
   }
 
   // Go to the row with { seq } or { line }
@@ -298,8 +312,9 @@ export function show(parts, signal, page, id) {
   });
 
   async function kill() {
-    const answer = await ask("kill", { name: one(job.name) });
-    if (answer) act(() => verb("kill", { grace_ms: Math.round(Number(answer.grace) * 1000), wait_ms: 0 }), "It is being ended");
+    const isBegun = runs(), answer = await ask(isBegun ? "kill" : "take-out", { name: one(job.name) });
+    if (answer && !isBegun) act(() => verb("kill"), "It was taken out");
+    else if (answer) act(() => verb("kill", { grace_ms: Math.round(Number(answer.grace) * 1000), wait_ms: 0 }), "It is being ended");
   }
 
   async function restart() {
@@ -336,6 +351,7 @@ export function show(parts, signal, page, id) {
     await turnEnd(id);
     showHead();
   }
+  addEventListener("jobs", showHead, { signal });
   addEventListener("job", ({ detail: { job: now } }) => {
     if (now.job_id !== id) return;
     Object.assign(job, now);
@@ -371,7 +387,7 @@ export function show(parts, signal, page, id) {
 
   // --- keys ---
 
-  const when = { approve: isAsked, deny: isAsked, kill: runs, restart: isOver, edit: isOver, remove: isOver, write: runs, notify: () => runs() && "Notification" in window, compare: isOver, comparePassed: isOver, keyboard: () => terminal?.over === false, view: () => job.pty };
+  const when = { approve: isAsked, deny: isAsked, kill: () => runs() || waits(), restart: isOver, edit: isOver, remove: isOver, write: runs, notify: () => runs() && "Notification" in window, compare: isOver, comparePassed: isOver, keyboard: () => terminal?.over === false, view: () => job.pty };
   page.does({
     approve: () => notice.querySelector(".good").focus(), deny: () => notice.querySelector("input").focus(),
     kill, restart, edit, remove, write, tag, notify, download,
@@ -399,7 +415,7 @@ export function show(parts, signal, page, id) {
   }, when);
 
   every(1000, () => { if (runs()) showHead(); }, signal);
-  every(5000, () => { if (runs() && !document.hidden) learn(); }, signal); // what it used so far
+  every(5000, () => { if ((runs() || waits()) && !document.hidden) learn(); }, signal); // what it used so far
   over(signal, () => { rows.close(); terminal?.close(); looking?.abort(); });
   on(place, "click", (event) => {
     const link = event.target.closest("a.number");

@@ -2,9 +2,11 @@
 // that run are known at once, older ones as far as the list is scrolled.
 
 import { call } from "./api.js";
+import { standing } from "./dom.js";
 import { forever, sleep } from "./polling.js";
 
 export const jobs = new Map();
+export const needing = new Map(); // id → the jobs that start after it
 export const about = { root: "", total: 0, oldest: "", left: 0, loaded: false, refused: null }; // left: older ones that were not read
 const AT_ONCE = 10_000;
 const HIDDEN_MS = 6000; // between two answers that only notifications wait for
@@ -47,6 +49,7 @@ function take(found) {
   const changes = [], first = found.list !== list;
   if (first) {
     jobs.clear();
+    needing.clear();
     list = found.list;
   }
   for (const job of found.jobs) {
@@ -54,15 +57,23 @@ function take(found) {
     if (before && found.next === undefined) continue; // what the long poll said of it is newer
     job.text = searched(job);
     jobs.set(job.job_id, job);
+    for (const { job_id: other } of job.needs ?? []) needing.set(other, (needing.get(other) ?? new Set()).add(job.job_id));
     if (!first && found.next !== undefined) changes.push({ before, job });
   }
   for (const id of found.removed ?? []) jobs.delete(id);
+  if (found.turns) stand(found.turns);
   next = found.next ?? next;
   about.root = found.root;
   about.total = found.total;
   about.loaded = true;
   if (found.oldest !== undefined) Object.assign(about, { oldest: found.oldest, left: found.left });
   tell(changes);
+}
+
+function stand(all) {
+  standing.clear();
+  for (const turns of all) for (const [some, first] of [[turns.running, null], [turns.waiting, 1]]) some.forEach((id, at) => standing.set(id, { turns, place: first && at + first }));
+  standing.delete("");
 }
 
 // The window has an event "jobs" for whatever is new of them, and "job" for each that changed while this page looked on
@@ -86,9 +97,10 @@ export function sorted(found) {
 export function filter(text) {
   const words = text.toLowerCase().split(/\s+/).filter(Boolean);
   const tests = words.map((word) => {
-    const [, place, value] = /^(state|tag|owner|session|cwd|name|host|exit|since):(.*)$/.exec(word) ?? [];
+    const [, place, value] = /^(state|tag|owner|session|cwd|name|host|line|exit|since):(.*)$/.exec(word) ?? [];
     if (place === "tag") return (job) => (job.tags ?? []).some((tag) => tag.toLowerCase() === value || tag.toLowerCase().startsWith(`${value}.`));
     if (place === "host") return (job) => (job.host ?? "local").toLowerCase() === value;
+    if (place === "line") return (job) => standing.get(job.job_id)?.turns.name.toLowerCase() === value;
     if (place === "exit") return (job) => String(job.exit_code) === value;
     if (place === "since") {
       const [, count, unit] = /^(\d+)([mhd])$/.exec(value) ?? [0, 0, "m"], from = Date.now() - count * { m: 6e4, h: 36e5, d: 864e5 }[unit];

@@ -2,7 +2,8 @@
 
 import { about, filter, groups, jobs, sorted, want } from "./jobs.js";
 import { base } from "./api.js";
-import { OVER, age, ago, badge, begun, bytes, condition, every, h, lasted, made, number, on, one, over, patch, press, shell } from "./dom.js";
+import { OVER, age, ago, badge, begun, bytes, condition, every, h, lasted, made, named, number, on, one, over, patch, press, shell, standing } from "./dom.js";
+import { inWords, strip } from "./order.js";
 import { inbox, nextQuestion, notifier } from "./questions.js";
 import { deleteJobs, startCommand } from "./start.js";
 import { cpuOf, small, watchUsage } from "./usage.js";
@@ -47,6 +48,7 @@ export function show({ input, chips, clean, count, notify, inbox: asked, heads, 
 
   function ordered(some) {
     const [id, sign] = order(), [value] = COLUMNS[id] ?? [];
+    if (!value && /\bline:/.test(kept.text)) return some.sort((a, b) => (standing.get(a.job_id)?.place ?? 0) - (standing.get(b.job_id)?.place ?? 0));
     return value ? some.map((job) => [value(job), job]).sort(([a], [b]) => (a < b ? -sign : a > b ? sign : 0)).map(([, job]) => job) : sorted(some);
   }
 
@@ -108,10 +110,16 @@ export function show({ input, chips, clean, count, notify, inbox: asked, heads, 
     }
     const { length } = picks();
     clean.textContent = length ? `Delete ${number(length)}…` : "Clean up…";
-    count.textContent = length ? `${number(length)} picked` : about.left ? `${number(jobs.size)} of ${number(about.total)} jobs read` : "";
+    count.textContent = length ? `${number(length)} picked` : about.left ? `${number(jobs.size)} of ${number(about.total)} jobs read` : lineSaid();
     space.style.height = `${lines * ROW}px`;
     if (toScroll && about.loaded) { scroller.scrollTop = toScroll; toScroll = 0; }
     draw();
+  }
+
+  // Of a list of one line: how it is doing
+  function lineSaid() {
+    const { turns } = (/\bline:/.test(kept.text) && standing.get(found[0]?.job_id)) || {};
+    return turns ? named(`${inWords(turns)} ${turns.held_back}`) : "";
   }
 
   let drawn = [];
@@ -138,14 +146,15 @@ export function show({ input, chips, clean, count, notify, inbox: asked, heads, 
   }
 
   function row(job, at) {
-    const command = shell(job.command), name = one(job.name);
+    const command = shell(job.command), name = one(job.name), chain = strip(job.job_id), { turns } = standing.get(job.job_id) ?? {};
     return h("div", {
       class: `row ${condition(job).kind}${job.job_id === kept.chosen ? " chosen" : ""}`, id: `job-${job.job_id}`, "data-job": job.job_id,
       role: "listitem", "aria-posinset": at + 1, "aria-setsize": lines,
       style: { top: `${at * ROW}px` },
     },
     h("input.pick", { type: "checkbox", checked: picked.has(job.job_id), tabIndex: -1, title: "Pick (x); with Shift all from the chosen one", "aria-label": `Select ${name}` }),
-    h("div.title", h("a.name", { href: `${base}job/${job.job_id}`, tabIndex: job.job_id === kept.chosen ? 0 : -1, draggable: "false" }, name), command !== name && h("span.command", command),
+    h("div.title", h("a.name", { href: `${base}job/${job.job_id}`, tabIndex: job.job_id === kept.chosen ? 0 : -1, draggable: "false" }, name), chain ?? (command !== name && h("span.command", command)),
+      turns && only("line", turns.name, one(turns.name)),
       job.host && only("host", job.host, `on ${one(job.host)}`), job.sandbox && h("span.tag", one(job.sandbox.mode)),
       (job.tags ?? []).slice(0, 4).map((tag) => only("tag", tag, one(tag))), h("span.last", one(job.last_line))),
     small(job), h("span.size", job.output_bytes > 0 && bytes(job.output_bytes)),

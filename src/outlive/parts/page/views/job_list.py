@@ -14,11 +14,14 @@ import time
 from bisect import bisect_left
 from typing import Any
 
+from outlive import parts
 from outlive.core import quoted
 from outlive.core.ids import new_id
 from outlive.jobs import adoption, lookup
 from outlive.jobs.context import Context
+from outlive.part import Turns
 from outlive.parts.page.views import questions
+from outlive.store.inspection.inspection import Inspection
 from outlive.store.output.merged import Output
 from outlive.system.waiting import checkpoint
 from outlive.verbs.list import entry_of
@@ -39,7 +42,9 @@ class JobList:
         self._entries: dict[str, dict[str, object]] = {}
         self._seen: dict[str, tuple[object, ...]] = {}  # what stat(2) said when it was read
         self._changed: dict[str, int] = {}  # job → its number; the newest last
-        self._unfinished: set[str] = set()
+        self._unfinished: dict[str, Inspection] = {}  # as they were read
+        self._turns: list[Turns] = []
+        self._turned = 0  # the number of the last change of those
         self._asked: dict[str, float] = {}  # when a job of another host was asked about
         self._removed: dict[str, int] = {}
         self._number = 0
@@ -59,6 +64,7 @@ class JobList:
             **self._about(),
             "jobs": [self._entries[job] for job, _ in some],
             "removed": [job for job, number in self._removed.items() if number > after] if last else [],
+            **(self._whose_turn() if self._turned > after else {}),
             "next": self._number if last else some[-1][1],
             "more": not last or bool(self._fresh),
         }
@@ -68,7 +74,8 @@ class JobList:
         newest = self.older(ctx, None, _FIRST)
         there = {entry["job_id"] for entry in newest["jobs"]}
         live = [self._entries[job] for job in self._unfinished if job not in there]
-        return {**newest, "jobs": newest["jobs"] + live, "removed": [], "next": self._number, "more": False}
+        known = {**self._whose_turn(), "next": self._number, "more": False}
+        return {**newest, "jobs": newest["jobs"] + live, "removed": [], **known}
 
     def older(self, ctx: Context, before: str | None, most: int = _KNOWN) -> dict[str, Any]:
         """Return the newest jobs that are older than the one with this id, the id `oldest` of the last of them, and how
@@ -89,6 +96,9 @@ class JobList:
     def _about(self) -> dict[str, object]:
         return {"list": self.name, "total": len(self._ids)}
 
+    def _whose_turn(self) -> dict[str, object]:
+        return {"turns": [one._asdict() for one in self._turns]}
+
     def look(self, ctx: Context) -> None:
         """Find out what has changed. Only one call at a time may be under way."""
         live = list(lookup.live_ids(ctx.caller))
@@ -106,6 +116,10 @@ class JobList:
         some, self._fresh = self._fresh[:_MOST], self._fresh[_MOST:]
         for job in some:
             self._read(ctx, job)
+        turns = [one for whose in parts.functions("turns") for one in whose(self._unfinished.values())]
+        if turns != self._turns:  # which no file of a job says
+            self._number += 1
+            self._turns, self._turned = turns, self._number
 
     def _read(self, ctx: Context, job_id: str, *, is_news: bool = True) -> None:
         """Read a job if it may have changed. `is_news`: pages are told of it."""
@@ -122,11 +136,15 @@ class JobList:
                     "failed": inspection.state.ended_badly,
                     "pty": definition.pty,
                     "title": getattr(definition, "title", None),
+                    "waits": inspection.state.waits or (inspection.state.state == "created" and "queue" in entry),
                     "output_bytes": sum(stat[1] for stat in seen[2:] if stat),
                 }
                 if entry["waiting_for_input"]:
                     with Output(job) as output:
                         entry |= questions.question(inspection, output)
+                needs = parts.needed_by(definition, inspection.state)
+                if needs:
+                    entry["needs"] = [need._asdict() for need in needs]
                 if definition.sandbox:
                     entry["sandbox"] = definition.sandbox.shown
                 if inspection.state.finished and inspection.supervised:
@@ -146,8 +164,11 @@ class JobList:
                 self._changed.pop(job_id, None)
                 self._changed[job_id] = self._number
             self._removed.pop(job_id, None)
-            is_over = inspection.state.finished and not entry.get("descendants")
-            (self._unfinished.discard if is_over else self._unfinished.add)(job_id)
+        is_over = inspection.state.finished and not entry.get("descendants")
+        if is_over:
+            self._unfinished.pop(job_id, None)
+        else:
+            self._unfinished[job_id] = inspection
 
     def _is_to_ask(self, job_id: str) -> bool:
         """Return whether it is time to ask about a job of another host: why it waits, whether it can
@@ -163,7 +184,7 @@ class JobList:
     def _forget(self, job: str) -> None:
         self._asked.pop(job, None)
         self._seen.pop(job, None)
-        self._unfinished.discard(job)
+        self._unfinished.pop(job, None)
         if self._entries.pop(job, None) is not None:
             self._changed.pop(job, None)
             self._number += 1
