@@ -29,6 +29,7 @@ def test_a_sandboxed_job_that_takes_the_id_of_another_one_is_not_taken_for_it(cl
         assert cli.ok("status", innocent)["descendants"] == 0
         assert cli.ok("kill", other)["state"] == "killed", server
         assert cli.ok("status", innocent)["state"] == "running"
+    jobs.end()
 
 
 @pytest.mark.parametrize("where", [(), INSIDE])
