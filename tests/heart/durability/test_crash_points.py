@@ -553,7 +553,7 @@ def test_a_deletion_that_dies_is_finished_by_the_next_gc(
 def test_every_point_is_reached_by_a_test() -> None:
     # See test_pairs.py, test_approval.py, parts/hosts/test_host_starts.py, test_waiting_jobs.py, parts/after, parts/queues
     alone = {"start_taken", "output_relayed", "input_moved", *points("free", "approve", "host", "mirror", "wait")}
-    alone |= {*points("after", "queue", "chain")}
+    alone |= {*points("after", "queue", "chain", "turn")}
     tested = {*EVERYWHERE, *alone, *points("pair", "scope", "gap", "kill", "takeover", "adopt", "lost", "delete")}
     assert tested == set(fault_points.POINTS)
 

@@ -39,6 +39,7 @@ def cluster(box: FakeSsh, place: Path) -> None:
         fake_slurm.put(programs, name, script)
     with (place / "home/.config/outlive/config.toml").open("a", encoding="utf-8") as file:
         file.write(f'[hosts.cluster]\nkind = "slurm"\nprograms = "{programs}"\n')
+        file.write(f'[programs]\nssh = "{box.bin}/ssh"\n')  # the PATH of a login shell may lead to another one
 
 
 @pytest.fixture(params=["cli", "mcp"])
