@@ -5,17 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from outlive import config
-from outlive.jobs.context import Context, Principal
+from outlive.jobs.context import Context, Principal, know
 from outlive.launch.from_cli import Launcher
 from outlive.store.root import Store
 
 
-def context(root: str, environment: dict[str, str], verb: str, shell: Sequence[str] = ("sh", "-c")) -> Context:
-    """Return a call of such a process. `environment`: of the job; `shell`: the words that run a shell string. Errors:
-    OSError, config_error."""
+def context(
+    root: str, environment: dict[str, str], verb: str, shell: Sequence[str] = ("sh", "-c"), *, workspace: str
+) -> Context:
+    """Return a call of such a process. `environment`: of the job; `shell`: the words that run a shell string; `workspace`:
+    the directory from which the job was started, from where this process runs nothing. Errors: OSError, config_error."""
+    settings = config.load(environment)
+    know(settings, environment, workspace)
     caller = Principal(
         Store.existing(root),
-        config.load(environment),
+        settings,
         face="cli",
         owner="cli",
         client=None,

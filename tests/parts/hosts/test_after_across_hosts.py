@@ -205,6 +205,19 @@ def waiting(cli: Cli, work: Path, **env: str | None) -> str:
     return str(answer["job_id"])
 
 
+def test_no_program_of_the_workspace_is_run_at_its_turn(cli: Cli, box: FakeSsh, work: Path) -> None:
+    """A job in a sandbox could have written it while the other one waited."""
+    (work / "bin").mkdir()
+    planted = work / "bin/ssh"
+    planted.write_text(f"#!/bin/sh\ntouch {work}/planted\nexit 255\n", encoding="utf-8")
+    planted.chmod(0o755)
+    job = waiting(cli, work, PATH=f"{work}/bin:{os.environ['PATH']}")
+    (work / "go").touch()
+    assert cli.ok("wait", job, "--timeout-ms", "50000")["exit_code"] == 5
+    assert not (work / "planted").exists()
+    box.wait_empty()
+
+
 @pytest.mark.parametrize("which", ["looker", "supervisor", "pair"])
 def test_a_job_of_another_machine_waits_on_whichever_process_is_killed(
     which: str, cli: Cli, box: FakeSsh, work: Path

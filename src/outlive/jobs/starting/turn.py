@@ -99,7 +99,8 @@ def _submit(request: Request, job: JobDir, locks: Locks) -> None:
 
 def _context(request: Request) -> Context:
     """Errors: OSError, config_error."""
-    return own_process.context(request.root, request.environment, "run", request.sink_shell)
+    workspace = request.definition.place
+    return own_process.context(request.root, request.environment, "run", request.sink_shell, workspace=workspace)
 
 
 def _end(job: JobDir, error: OutliveError) -> None:

@@ -71,6 +71,7 @@ class AfterOthers(Added):
             "root": waiting.request.root,
             "job_id": waiting.request.job_id,
             "environment": waiting.request.environment,
+            "workspace": waiting.request.definition.place,
             "edges": self.definition.kept[AFTER],
             "left": self._left(waiting),
         }

@@ -34,6 +34,7 @@ class Asked(Record):
     root: str = ""
     job_id: str = ""
     environment: dict[str, str] = {}  # of the job
+    workspace: str = ""  # the directory from which it was started
     edges: list[Edge] = []
     left: list[int] = []  # the numbers of the edges that are waited for
 
@@ -52,7 +53,7 @@ def main() -> None:
         return
     try:
         _look(
-            own_process.context(asked.root, asked.environment, "wait"),
+            own_process.context(asked.root, asked.environment, "wait", workspace=asked.workspace),
             {number: asked.edges[number] for number in asked.left},
         )
     except Exception as error:

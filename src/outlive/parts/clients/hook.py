@@ -16,7 +16,7 @@ from outlive.core.ids import short_id
 from outlive.core.members import parse_json, text_of
 from outlive.core.quoted import visible
 from outlive.errors import OutliveError
-from outlive.jobs.context import Context, Principal
+from outlive.jobs.context import Context, Principal, know
 from outlive.jobs.told.notices import of_session, of_window
 from outlive.launch.late_launcher import LateLauncher
 from outlive.store.root import Store, default_path
@@ -75,11 +75,10 @@ def _answer(host: _Host, event: Mapping[str, object], options: GlobalOptions) ->
             launcher=LateLauncher(),
             shell_words=shell_words(settings),
         )
+        here = [one for one in (env.get(host.directory), event.get("cwd")) if isinstance(one, str)]
+        know(settings, env, *here)  # jobs of the session may have written there
         ctx = Context(caller, "hook")
-        here = (env.get(host.directory), event.get("cwd"))
-        news = of_session(
-            ctx, session, of_window(ctx.store, host.client, [one for one in here if isinstance(one, str)])
-        )
+        news = of_session(ctx, session, of_window(ctx.store, host.client, here))
         written = not news.notices
         try:
             if news.notices:
