@@ -86,7 +86,7 @@ def test_a_home_that_is_no_absolute_path_is_that_of_the_password_database(
     monkeypatch.setenv("HOME", empty)
     env = {"HOME": empty, "XDG_DATA_HOME": "relative"}
     assert config.default_path(env) == f"{theirs}/.config/outlive/config.toml"
-    assert config.state_directory(env) == f"{theirs}/.local/state/outlive"
+    assert base_directories.state_directory(env) == f"{theirs}/.local/state/outlive"
     assert root.default_path(env) == f"{theirs}/.local/share/outlive/jobs"
     machine = discover.this_machine({**env, "XDG_CONFIG_HOME": "relative"}, None)
     assert registry.file_of(registry.CLIENTS["goose"], registry.USER, machine) == f"{theirs}/.config/goose/config.yaml"

@@ -15,8 +15,8 @@ from outlive.answers.job import is_pending
 from outlive.answers.listing import Listed
 from outlive.cli import stdio, summary, usage
 from outlive.cli.text import Style, line, table
-from outlive.config import state_directory
 from outlive.core import quoted
+from outlive.core.base_directories import state_directory
 from outlive.core.ids import short_id
 from outlive.core.members import entries_of, number_of, object_of, text_of, texts_of
 from outlive.core.units import duration, seconds_of, size

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from outlive import limits
-from outlive.core.base_directories import base_directory
+from outlive.core.base_directories import base_directory, state_directory
 from outlive.core.bounds import Bounds
 from outlive.core.hosts import HostSettings
 from outlive.core.records import LOCAL
@@ -147,11 +147,6 @@ class Config:
             one for each in (env, os.environ) for one in (os.path.dirname(default_path(each)), state_directory(each))
         ]
         return list(dict.fromkeys([*folders, *named]))
-
-
-def state_directory(env: Mapping[str, str]) -> str:
-    """Return `$XDG_STATE_HOME/outlive`, else `~/.local/state/outlive`: no job root is in it."""
-    return os.path.join(base_directory(env, "XDG_STATE_HOME", ".local", "state"), "outlive")
 
 
 def default_path(env: Mapping[str, str]) -> str:

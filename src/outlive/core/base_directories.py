@@ -23,3 +23,8 @@ def base_directory(env: Mapping[str, str], variable: str, *usual: str) -> str:
     path is ignored, as the XDG Base Directory Specification wants it."""
     base = env.get(variable, "")
     return base if os.path.isabs(base) else os.path.join(home(env), *usual)
+
+
+def state_directory(env: Mapping[str, str]) -> str:
+    """Return `$XDG_STATE_HOME/outlive`, else `~/.local/state/outlive`: no job root is in it."""
+    return os.path.join(base_directory(env, "XDG_STATE_HOME", ".local", "state"), "outlive")

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from outlive.core.record import Record
 from outlive.errors import OutliveError
-from outlive.system import mounts
+from outlive.system import mounts, workspaces
 from outlive.system.paths import followed, is_in, may_change
 
 _CACHE = ".cache/outlive/sandbox"  # below a home: what tools write in sandboxes
@@ -43,10 +43,10 @@ _named: dict[str, str] = {}
 _seen_safe: dict[str, object] = {}  # path of a program → `_signature` when it was found to be safe
 
 
-def know(workspaces: Iterable[str | None], named: Mapping[str, str] | None = None) -> None:
-    """Take note of directories that jobs in sandboxes may write, and of the programs that the
+def know(places: Iterable[str | None], named: Mapping[str, str] | None = None) -> None:
+    """Take note of directories that jobs in sandboxes may come to write, and of the programs that the
     configuration names. What this process knew before stays."""
-    for path in workspaces:
+    for path in places:
         if path and os.path.isabs(path):
             _workspaces.setdefault(os.path.normpath(path))
     _named.update(named or {})
@@ -69,7 +69,8 @@ class _Wall:
     def __init__(self, env: Mapping[str, str]) -> None:
         self._homes = [*dict.fromkeys(map(os.path.realpath, (env.get("HOME") or "/", os.path.expanduser("~"))))]
         self._environment = env.get("VIRTUAL_ENV", "").rstrip("/")
-        roots = [place for path in _workspaces for place in (path, os.path.realpath(path))]
+        every = dict.fromkeys((*_workspaces, *workspaces.noted(env)))
+        roots = [place for path in every for place in (path, os.path.realpath(path))]
         self._roots = [path for path in dict.fromkeys(roots) if not self._is_above(path)]
         self._roots += [os.path.join(home, _CACHE) for home in self._homes]
         self._roots += mounts.other_names(self._roots)
@@ -136,7 +137,7 @@ def is_safe(path: str, env: Mapping[str, str]) -> bool:
     """Return whether no job in a sandbox can have written the program at a path, or decided which one it is. What was
     safe is so as long as neither it nor a directory above it has changed: a start asks twice for its shell."""
     try:
-        now = (_signature(path), env.get("HOME"), env.get("VIRTUAL_ENV"), len(_workspaces))
+        now = (_signature(path), env.get("HOME"), env.get("VIRTUAL_ENV"), len(_workspaces), workspaces.stamp(env))
     except OSError:  # removed, or the process may not look at it
         return _is_safe(path, _Wall(env))
     if _seen_safe.get(path) == now:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from outlive.config import Config, Setting, state_directory
+from outlive.config import Config, Setting
+from outlive.core.base_directories import state_directory
 from outlive.parts.audit import AUDIT
 from outlive.parts.audit.record import OFF, PLACES, AuditTarget
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from outlive import limits
-from outlive.config import state_directory
+from outlive.core.base_directories import state_directory
 from outlive.core.units import moment, timestamp
 from outlive.errors import OutliveError, argument, from_os, invalid
 from outlive.jobs import lookup

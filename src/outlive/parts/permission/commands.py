@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from weakref import WeakSet
 
 from outlive import limits
-from outlive.config import state_directory
+from outlive.core.base_directories import state_directory
 from outlive.core.ids import sha256
 from outlive.core.quoted import cut
 from outlive.core.records import Definition, Notification

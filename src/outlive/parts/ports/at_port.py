@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 
-from outlive.config import state_directory
+from outlive.core.base_directories import state_directory
 from outlive.core.ids import short_id
 from outlive.core.members import number_of
 from outlive.core.quoted import one_line

@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Mapping
 
-from outlive.config import state_directory
+from outlive.core.base_directories import state_directory
 from outlive.core.labels import is_port_name
 from outlive.core.members import texts_of
 from outlive.core.records import Definition

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
-from outlive.config import state_directory
+from outlive.core.base_directories import state_directory
 from outlive.core.members import number_of, text_of
 from outlive.core.nearest import meant
 from outlive.core.records import LOCAL, Definition

@@ -7,7 +7,8 @@ import pwd
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from outlive.config import default_path, state_directory
+from outlive.config import default_path
+from outlive.core.base_directories import state_directory
 from outlive.core.records import Definition, Granted, Sandbox
 from outlive.errors import OutliveError
 from outlive.jobs.context import Principal

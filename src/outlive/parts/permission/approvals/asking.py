@@ -12,7 +12,7 @@ import socket
 import time
 from functools import partial
 
-from outlive.config import state_directory
+from outlive.core.base_directories import state_directory
 from outlive.core.ids import short_id
 from outlive.core.records import Definition
 from outlive.core.units import timestamp

@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Any
 
 from outlive import limits
-from outlive.config import state_directory
+from outlive.core.base_directories import state_directory
 from outlive.core.env_files import check_env
 from outlive.core.records import GIT, SANDBOXES, Sandbox
 from outlive.core.units import timestamp
