@@ -15,6 +15,7 @@ from outlive import limits
 from outlive.store.job_dir import COMPLETION
 from outlive.supervisor.event_loop import EventLoop
 from outlive.supervisor.events import sinks
+from outlive.system import workspaces
 
 
 class Fake:
@@ -76,6 +77,40 @@ def test_a_file_that_may_only_be_written_gets_its_event(tmp_path: Path) -> None:
     finally:
         os.close(here)
         os.close(there)
+
+
+@pytest.mark.parametrize("way", ["file", "directory", "dangling", "meanwhile"])
+def test_an_event_is_not_written_where_a_link_of_a_job_leads(
+    way: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    work, outside = tmp_path / "writable", tmp_path / "outside"
+    for folder in (work, outside):
+        folder.mkdir()
+    (outside / "file").write_text("mine\n", encoding="utf-8")
+    (work / "own").mkdir()
+    workspaces.note([str(work)], os.environ)
+    (work / "file").symlink_to(outside / "file")
+    (work / "directory").symlink_to(outside)
+    (work / "dangling").symlink_to(outside / "new" / "file")
+    path = {"directory": "directory/file", "meanwhile": "own/file"}.get(way, way)
+    if way == "meanwhile":
+
+        def exchanged(*args: object, **more: object) -> None:
+            (work / "own").rmdir()
+            (work / "own").symlink_to(outside)
+
+        monkeypatch.setattr(os, "makedirs", exchanged)  # the last step before the file is opened
+    told = sinks.append({"event": 1}, str(work / path), [])
+    assert not told["success"] and "link" in told["error"], told
+    assert (outside / "file").read_text(encoding="utf-8") == "mine\n"
+    assert not (outside / "new").exists()
+
+
+def test_a_link_that_no_job_could_have_made_is_followed(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(tmp_path / "file")
+    assert sinks.append({"event": 1}, str(tmp_path / "link"), [])["success"]
+    assert (tmp_path / "file").read_text(encoding="utf-8") == '{"event": 1}\n'
 
 
 @pytest.mark.parametrize("content", [None, b"", b"[]", b'{"delivered": fal', b"7\n"])

@@ -30,8 +30,9 @@ from outlive.supervisor.confined import loaded
 from outlive.supervisor.confined.confinement import How
 from outlive.supervisor.event_loop import EventLoop
 from outlive.supervisor.request import Request
-from outlive.system import fault_points, fds, process, spawn, tree
+from outlive.system import fault_points, fds, process, spawn, tree, workspaces
 from outlive.system.fds import Closing
+from outlive.system.paths import followed, is_in
 
 Event = dict[str, Any]  # as it is sent
 
@@ -385,8 +386,17 @@ def _has_end(fd: int) -> bool:
 def _opened(path: str, sandbox: Sandbox | None) -> int:
     if sandbox is not None:
         return loaded.confinement().open_writable(sandbox, path, _APPEND, 0o600)
+    place, links = followed(path)
+    jobs = workspaces.noted(os.environ)  # a link there says what a job wants
+    made = next((link for link in links if is_in(link, jobs)), None)
+    if made is not None:
+        raise OSError(0, f"{made} is a link that a job in a sandbox could have made; name the file itself")
     os.makedirs(os.path.dirname(path), exist_ok=True)
-    return os.open(path, _APPEND, 0o600)
+    fd = os.open(path, _APPEND, 0o600)
+    if place is not None and is_in(place, jobs) and os.readlink(f"/proc/self/fd/{fd}") != place:
+        os.close(fd)
+        raise OSError(0, f"a link was made on the way to {path}")
+    return fd
 
 
 def _not_run(target: str, why: str, kind: str = COMMAND) -> Result:
