@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import errno
+import io
 import os
 import resource
+import sys
+from contextlib import redirect_stderr
 from typing import Any, Literal
 
 from outlive import limits
@@ -178,3 +181,10 @@ _HINTS: dict[Object, dict[int, str]] = {
     },
     "file": {errno.ENOSPC: "Free some space or inodes on that file system (`df -h`, `df -i`) and try again."},
 }
+
+
+def traceback_of(error: BaseException) -> str:
+    """Return it as text. The module `traceback` is 4 ms of each call, and 0.2 MB of each job."""
+    with redirect_stderr(io.StringIO()) as text:
+        sys.__excepthook__(type(error), error, error.__traceback__)
+    return text.getvalue()

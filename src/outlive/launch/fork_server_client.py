@@ -19,7 +19,7 @@ from outlive import limits
 from outlive.supervisor.fork_protocol import LEND, Pair
 from outlive.system import code_archive, fault_points, fds
 from outlive.system.fds import Closing
-from outlive.system.fresh_interpreter import argv_of
+from outlive.system.interpreter import without_site
 
 LENT_PAIRS = 16  # idle pairs of a server that wait for another job
 
@@ -160,7 +160,7 @@ def interpreter(function: str, before: str = "") -> list[str]:
     """Return the argv of an interpreter that calls this function of `fork_server`. Its fd 1 must be
     a `code_file`."""
     place = os.path.dirname(outlive.DIRECTORY) if _archive < 0 else code_archive.path_of(1)
-    return [*argv_of("outlive.launch.fork_server", function, place, before), _PADDING]
+    return [*without_site("outlive.launch.fork_server", function, place, before), _PADDING]
 
 
 def code_file(otherwise: int) -> int:

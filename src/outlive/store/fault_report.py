@@ -12,11 +12,10 @@ import os
 import sys
 from typing import Any
 
-from outlive import __version__
+from outlive import __version__, errors
 from outlive.core.units import timestamp
 from outlive.store import atomic_file, history
 from outlive.store.job_dir import FAULT, JobDir
-from outlive.system import last_words
 from outlive.system.fds import DIRECTORY
 
 _FACTS = ("process", "at", "error")
@@ -93,6 +92,6 @@ def unrecorded(job: JobDir) -> list[dict[str, Any]]:
 
 
 def _trace(error: BaseException) -> bytes:
-    text = last_words.of(error).encode("utf-8", "replace")
+    text = errors.traceback_of(error).encode("utf-8", "replace")
     half = _TRACE_BYTES // 2
     return text if len(text) <= 2 * half else text[:half] + b"\n...\n" + text[-half:]

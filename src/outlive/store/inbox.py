@@ -26,7 +26,7 @@ from outlive.store import atomic_file
 from outlive.store.root import Store
 from outlive.system import locks
 from outlive.system.fds import DIRECTORY, Closing, names_in
-from outlive.system.host_process import Host
+from outlive.system.tree import Client
 
 PENDING = ".owed"
 _SHELLS_CLIENT = "claude-code"
@@ -104,7 +104,7 @@ class Inbox:
     """The inbox of a session. A lost entry costs no more than a notice, so nothing here makes a
     call fail."""
 
-    def __init__(self, store: Store, name: str, *, takes: bool = False, host: Host | None = None) -> None:
+    def __init__(self, store: Store, name: str, *, takes: bool = False, host: Client | None = None) -> None:
         """`takes`: it may take what ended sessions of its family were not told. `host`: the client's process,
         if it serves no other client."""
         self._store = store
@@ -127,7 +127,7 @@ class Inbox:
         self.waits: list[list[str]] = []
 
     @classmethod
-    def of(cls, store: Store, client: str, directory: str | None, session: str, host: Host | None = None) -> Inbox:
+    def of(cls, store: Store, client: str, directory: str | None, session: str, host: Client | None = None) -> Inbox:
         """Return the inbox of a session of this client in this directory. `session`: the name that
         the client gives it, or an id that no other connection has."""
         return cls(store, f"{family_of(client, directory)}.{mark_of(session)}", takes=True, host=host)
@@ -150,7 +150,7 @@ class Inbox:
         """Return the inboxes of all sessions. They take nothing of other sessions."""
         return [cls(store, name) for name in _names(store)]
 
-    def host(self) -> Host | None:
+    def host(self) -> Client | None:
         """Return the process of the client that started the session's server; None if that is not known."""
         with suppress(OSError, ValueError), Closing(self._open(_LIVE, os.O_RDONLY)) as fd:
             pid, start = map(int, os.pread(fd, _ENTRY_BYTES, 0).split())

@@ -130,7 +130,7 @@ class JobFds:
     the job. `master` and `slave`: of a job with a terminal. The slave stays open while the command
     runs, so that a program that closes its terminal for a while is not taken for one that is done
     with it. `report`: where the first process of a sandbox reports (confined/); `inside`: its
-    end of that. `dropped`: a file with the number of bytes that no disk took (output/drop_counter.py).
+    end of that. `dropped`: a file with the number of bytes that no disk took (output/pump.py).
     """
 
     def __init__(self, sources: list[FifoSource | TerminalSource], listener: socket.socket, escrow: Escrow) -> None:

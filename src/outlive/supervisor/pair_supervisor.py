@@ -22,7 +22,7 @@ from outlive.supervisor.fork_protocol import FREE, MESSAGE_BYTES, PREPARE, read,
 from outlive.supervisor.request import Request, report_fault
 from outlive.supervisor.starting import takeover
 from outlive.supervisor.starting.start import start
-from outlive.system import closing, fault_points, fds, prctl, signals, tree
+from outlive.system import fault_points, fds, prctl, signals, tree
 
 PAIR_IDLE_S = 60.0  # a pair ends when it has waited so long for another job
 PAIR_JOBS = 500  # a pair ends after this many jobs: no leak of a library may grow for weeks
@@ -133,7 +133,7 @@ class PairSupervisor:
         self._escrow.empty()
         gc.collect()  # an object that is collected later would close a file of the next job
         signals.forget_wakeup()
-        closing.close_others(self._own)
+        prctl.close_others(self._own)
         prctl.rename(tree.SUPERVISOR)
 
 

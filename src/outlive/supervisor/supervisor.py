@@ -16,18 +16,16 @@ from outlive.store.job_dir import JobDir
 from outlive.supervisor.added import AllAdded, Running
 from outlive.supervisor.control_requests import ControlRequest, GetState, Kill, Reload
 from outlive.supervisor.control_server import Connection, ControlServer
-from outlive.supervisor.ending.asked import AskedEnd
 from outlive.supervisor.ending.command_end import CommandEnd
+from outlive.supervisor.ending.kill import AskedEnd
 from outlive.supervisor.ending.members import Members, Reaper
 from outlive.supervisor.event_loop import EventLoop
 from outlive.supervisor.events.recorder import EventRecorder
-from outlive.supervisor.input.none import NoInput
-from outlive.supervisor.input.stdin import Input
+from outlive.supervisor.input.stdin import Input, NoInput
 from outlive.supervisor.job_fds import JobFds
 from outlive.supervisor.job_record import JobRecord
-from outlive.supervisor.output.drop_counter import DropCounter
 from outlive.supervisor.output.log_files import LogFiles
-from outlive.supervisor.output.pump import Pump
+from outlive.supervisor.output.pump import DropCounter, Pump
 from outlive.supervisor.output.quota import Quota
 from outlive.supervisor.request import Request
 from outlive.supervisor.sampling import Sampling

@@ -7,7 +7,8 @@ import gc
 import os
 from collections.abc import Callable
 
-from outlive.system import closing, fds, last_words, prctl, signals
+from outlive import errors
+from outlive.system import fds, prctl, signals
 
 
 def fork_into(body: Callable[[], int], keep: set[int], title: str, *, clean: bool = False) -> int:
@@ -36,11 +37,11 @@ def fork_into(body: Callable[[], int], keep: set[int], title: str, *, clean: boo
 def leave(keep: set[int], title: str, *, clean: bool = False) -> None:
     """Leave behind what this process inherited, as the child of `fork_into` does."""
     if clean:
-        closing.close_others(keep)
+        prctl.close_others(keep)
         signals.forget_wakeup()
     else:
         fds.null_stdio()
-        closing.close_others(keep)
+        prctl.close_others(keep)
         os.chdir("/")
         signals.clean_slate()
     prctl.rename(title)
@@ -75,4 +76,4 @@ def _last_words(error: BaseException) -> None:
     if not path:
         return
     with open(path, "a", encoding="utf-8", errors="backslashreplace") as file:
-        file.write(last_words.of(error))
+        file.write(errors.traceback_of(error))

@@ -1,4 +1,4 @@
-"""File descriptors: keeping them, and passing them between processes. Closing all others: closing.py."""
+"""File descriptors: keeping them, and passing them between processes. Closing all others: prctl.py."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def open_standard() -> None:
 
 
 def close_few(keep: set[int]) -> None:
-    """Close what is open from 3 on but `keep`, one by one: for a process that has little open (closing.py)."""
+    """Close what is open from 3 on but `keep`, one by one: for a process that has little open (`close_others` of prctl.py)."""
     for fd in open_fds():
         if fd > 2 and fd not in keep:
             try:

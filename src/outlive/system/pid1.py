@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 
-from outlive.system import closing, fds
+from outlive.system import fds, prctl
 
 _PASSED_ON = (
     signal.SIGTERM,
@@ -31,7 +31,7 @@ def leave_it() -> None:
         return
     try:
         fds.null_stdio()  # a reader of the child's output must see it close
-        closing.close_others(set())
+        prctl.close_others(set())
         # Process 1 has no default dispositions: without a handler TERM would have no effect
         for number in _PASSED_ON:
             signal.signal(number, lambda number, _: os.kill(child, number))

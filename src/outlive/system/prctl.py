@@ -13,7 +13,7 @@ import struct
 from collections.abc import Callable
 from typing import NamedTuple
 
-from outlive.system.fds import Closing
+from outlive.system.fds import Closing, open_fds
 from outlive.system.process import stat_fields
 
 try:
@@ -192,3 +192,25 @@ def _waitid_number() -> int:
     if _waitid is None:
         _waitid = _WAITID_NUMBERS.get(os.uname().machine, 0) if _LONG_BYTES == 8 else 0
     return _waitid
+
+
+def cloexec_from(first: int) -> None:
+    """Mark every fd from `first` on close-on-exec. `recv_fds` returns inheritable fds whatever flags say."""
+    if close_from(first, at_exec=True):
+        return
+    for fd in open_fds():
+        if fd >= first:
+            try:
+                os.set_inheritable(fd, False)
+            except OSError:  # the fd of the listing itself, closed by now
+                continue
+
+
+def close_others(keep: set[int]) -> None:
+    """Close all fds from 3 on but `keep`: an inherited listening socket would keep its port busy for ever."""
+    first = 3
+    for fd in sorted(keep - {0, 1, 2}):
+        os.closerange(first, fd)
+        first = fd + 1
+    if not close_from(first):
+        os.closerange(first, open_fds()[-1] + 1)  # `closerange` would try each number up to a high limit

@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from outlive.system import closing, fds, oom, paths, signals, spawn_limited
+from outlive.system import fds, oom, paths, prctl, signals, spawn_limited
 
 Action = tuple[Any, ...]  # as posix_spawn(3) of the os module takes them
 
@@ -58,7 +58,7 @@ def spawn(
     session. `prepare` is called in the new process before its program. `cwd` and `umask` are set on
     *this* process around the call, so it must have one thread only. Errors: BeforeExec, OSError of execve(2).
     """
-    closing.cloexec_from(3)
+    prctl.cloexec_from(3)
     back = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     old_umask = None
     try:

@@ -197,3 +197,30 @@ def command_line(pid: int) -> str:
 def comm(pid: int) -> bytes:
     """Return the name in the process table, at most 15 bytes; b"" if the process is gone."""
     return content(f"/proc/{pid}/comm").rstrip(b"\n")
+
+
+# --- the MCP client, as the servers and hooks that it starts see it ------------------------------------------------
+
+Client = tuple[int, int]  # its pid, and its start in clock ticks after boot
+
+# A client starts its commands by one of them. Most replace themselves by the command, but not all
+_BETWEEN_CLIENT = (b"sh", b"bash", b"dash", b"zsh", b"fish", b"ksh", b"uv", b"uvx")
+_MOST_BETWEEN = 6
+
+
+def client() -> Client | None:
+    """Return the nearest process above this one that is no shell: the client that started it."""
+    pid: int | None = os.getppid()
+    for _ in range(_MOST_BETWEEN):
+        if not pid or not (name := comm(pid)):
+            return None
+        if name not in _BETWEEN_CLIENT:
+            start = process.start_time(pid)
+            return None if start is None else (pid, start)
+        pid = process.parent(pid)
+    return None
+
+
+def is_client_there(host: Client) -> bool:
+    """Return whether this process still exists."""
+    return process.is_alive(host[0]) and process.start_time(host[0]) == host[1]

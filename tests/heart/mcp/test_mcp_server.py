@@ -18,8 +18,8 @@ from mcp import Client, types
 from outlive.jobs.conditions import parse
 from outlive.jobs.context import Context
 from outlive.mcp import instructions, private_parts, server
+from outlive.mcp.tools import offer
 from outlive.mcp.tools.call import Calls, Tools
-from outlive.system import shells
 from outlive.verbs.spec import INT
 from support.calls import BOUND_S, CONFIG, calls_of, server_of
 from support.given import Given
@@ -84,7 +84,7 @@ def test_a_call_that_starts_nothing_looks_for_no_shell(root: Path, era: str, mon
         looked.clear()
         await client.call_tool("process", {"action": "poll", "job_id": "x"})
 
-    monkeypatch.setattr(shells, "_runs", runs)
+    monkeypatch.setattr(offer, "_has_bash", runs)
     with_client(calls_of(root, poll=poll), era, talk)
     assert looked == []
     assert seen[0].caller.shell == ("bash", "-c") == seen[0].caller.shell

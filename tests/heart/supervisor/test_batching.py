@@ -11,9 +11,8 @@ import pytest
 from outlive import limits
 from outlive.supervisor.event_loop import EventLoop
 from outlive.supervisor.job_fds import FifoSource
-from outlive.supervisor.output import batching
-from outlive.supervisor.output.batching import Batching
-from outlive.supervisor.output.pump import Pump
+from outlive.supervisor.output import pump
+from outlive.supervisor.output.pump import Batching, Pump
 
 
 class Clock:
@@ -39,15 +38,15 @@ def test_lines_that_come_now_and_then_are_taken_at_once() -> None:
 
 def test_the_first_lines_of_a_flood_are_taken_at_once_and_later_ones_together() -> None:
     pauses = Clock().turns(200, 0.00001, 1000)
-    assert set(pauses[: batching.FLOOD_TURNS]) == {0.0}
-    assert set(pauses[batching.FLOOD_TURNS :]) == {batching.FLOOD_PAUSE_S}
+    assert set(pauses[: pump.FLOOD_TURNS]) == {0.0}
+    assert set(pauses[pump.FLOOD_TURNS :]) == {pump.FLOOD_PAUSE_S}
 
 
 def test_a_flood_goes_on_while_its_turns_wait() -> None:
     """The pauses are no quiet."""
     clock = Clock()
     clock.turns(100, 0.00001, 300)
-    assert set(clock.turns(500, 0.00001, 12_000)) == {batching.FLOOD_PAUSE_S}
+    assert set(clock.turns(500, 0.00001, 12_000)) == {pump.FLOOD_PAUSE_S}
 
 
 def test_large_writes_are_taken_at_once() -> None:
@@ -57,14 +56,14 @@ def test_large_writes_are_taken_at_once() -> None:
 def test_a_flood_that_ends_is_waited_for_no_more() -> None:
     clock = Clock()
     assert clock.turns(100, 0.00001, 1000)[-1] > 0
-    assert clock.turns(3 * batching.FLOOD_TURNS, 0.002, 80)[-1] == 0.0
+    assert clock.turns(3 * pump.FLOOD_TURNS, 0.002, 80)[-1] == 0.0
 
 
 def test_a_pipe_that_filled_meanwhile_is_emptied_without_waiting() -> None:
     clock = Clock()
     clock.turns(100, 0.00001, 1000)
     assert clock.turns(1, 0.00001, limits.PIPE_BYTES)[0] > 0
-    assert set(clock.turns(batching.FLOOD_TURNS, 0.00001, limits.PIPE_BYTES)) == {0.0}
+    assert set(clock.turns(pump.FLOOD_TURNS, 0.00001, limits.PIPE_BYTES)) == {0.0}
 
 
 def test_two_streams_that_take_turns_are_taken_at_once() -> None:

@@ -31,7 +31,7 @@ from outlive.store.new_job import NewJob
 from outlive.supervisor.request import Request
 from outlive.system import fault_points, fds, own_programs, process
 from outlive.system.fds import Closing
-from outlive.system.fresh_interpreter import argv_of
+from outlive.system.interpreter import without_site
 from outlive.system.waiting import pause
 
 AGAIN = "Look at what stands there now, and run the command anew."
@@ -176,7 +176,7 @@ def request_of(caller: Principal, plan: Plan, *, created: bool = False, awaited:
         awaited=awaited,
         created=created,
         shell_path="" if is_of_host else _shell_path(caller, plan),
-        at_turn=argv_of(_AT_TURN, "main", os.path.dirname(outlive.DIRECTORY)) if is_of_host else [],
+        at_turn=without_site(_AT_TURN, "main", os.path.dirname(outlive.DIRECTORY)) if is_of_host else [],
         **configured.for_request(
             caller.config, caller.env, own_programs.shell(definition.shell or caller.shell, caller.env)
         ),

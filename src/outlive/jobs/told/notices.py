@@ -33,7 +33,7 @@ from outlive.store.inspection.inspection import Inspection
 from outlive.store.job_dir import JobDir
 from outlive.store.output.merged import Output
 from outlive.store.root import Store
-from outlive.system import host_process, tree
+from outlive.system import tree
 
 Notice = dict[str, object]
 
@@ -357,13 +357,13 @@ def of_window(store: Store, client: str, directories: Iterable[str]) -> list[Inb
     """Return the inboxes of the client's window that called this process, whatever its session is called now,
     and of windows of this client in these directories that are closed."""
     families = {family_of(client, directory) for directory in directories}
-    mine = host_process.own()
+    mine = tree.client()
     inboxes = []
     for inbox in Inbox.every(store):
         host = inbox.host()  # None: of a shell, or of a server for several clients
         if host is None:
             continue
-        is_left = inbox.family in families and not host_process.is_there(host)
+        is_left = inbox.family in families and not tree.is_client_there(host)
         if host == mine or is_left:
             inboxes.append(inbox)
     return inboxes

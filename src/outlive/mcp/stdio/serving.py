@@ -14,7 +14,7 @@ from outlive.mcp.own_code import OwnCode
 from outlive.mcp.stdio import transport
 from outlive.mcp.stdio.session import Session, log
 from outlive.mcp.tools.call import Calls, Tools
-from outlive.system import host_process
+from outlive.system import tree
 
 
 def serve(session: Session) -> None:
@@ -34,7 +34,7 @@ def build(session: Session) -> tuple[Calls, server.OutliveServer]:
     settings, configuration, environment = session.settings, session.config, session.environment
     assert environment is not None  # since `prepare`
     tools = Tools(settings.tools, configuration)
-    host = host_process.own()
+    host = tree.client()
     calls = Calls(tools, configuration, environment, root=settings.root, launcher=session.launcher, host=host)
     return calls, server.build(
         calls,

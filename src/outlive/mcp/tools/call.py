@@ -34,7 +34,7 @@ from outlive.mcp.tools.offer import EXEC, PROCESS, RUN, WAIT_ARGUMENTS, accepted
 from outlive.store.inbox import Inbox
 from outlive.store.job_dir import JobDir
 from outlive.store.root import Store
-from outlive.system.host_process import Host
+from outlive.system.tree import Client
 from outlive.verbs import envelope, meaning
 from outlive.verbs.spec import BRIEF, DETAIL, FULL, Verb
 from outlive.verbs.spelling import MCP, spelled
@@ -181,7 +181,7 @@ class Calls:
         root: str | None,
         launcher: object,
         directory: Callable[[Mapping[str, str]], str | None] = job_directory,
-        host: Host | None = None,
+        host: Client | None = None,
     ) -> None:
         """`directory(environment)` is where a job runs that names none, None if it must name one. `host`: the process
         of the only client."""

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection, Mapping
 
 from outlive import parts
@@ -10,7 +11,6 @@ from outlive import verbs as verbs_module
 from outlive.answers.writing import Written
 from outlive.config import Config
 from outlive.errors import invalid
-from outlive.system import shells
 from outlive.verbs import spec
 from outlive.verbs.spec import Arg, Verb
 
@@ -18,6 +18,7 @@ EXEC, PROCESS = TOOLS = ("exec", "process")
 RUN = "run"
 STARTING = frozenset({RUN, "create", "start", "restart"})  # take defaults from [exec] of the configuration
 _OFFERED_WHERE_POSSIBLE = frozenset({"sandbox", "network"})  # without a word of the configuration too
+_USUAL = ("/bin", "/usr/bin", "/usr/local/bin")  # of bash
 WAIT_ARGUMENTS = ("yield_ms", "background")  # not for `--tools exec`, which answers at the end of a command
 
 
@@ -90,4 +91,17 @@ def defaults_of(verb: Verb, config: Config) -> dict[str, object]:
 
 
 def shell_of(config: Config, env: Mapping[str, str]) -> tuple[str, ...]:
-    return tuple(config.get("shell", "unix") or shells.for_models(env))
+    return tuple(config.get("shell", "unix") or shell_for_models(env))
+
+
+def shell_for_models(env: Mapping[str, str]) -> tuple[str, str]:
+    """Return the words that run a shell string: bash, for which every model writes, else sh."""
+    if any(map(_has_bash, filter(None, env.get("PATH", "").split(os.pathsep)))):
+        return "bash", "-c"
+    usual = next((folder for folder in _USUAL if _has_bash(folder)), None)  # a client may give no PATH
+    return ("sh", "-c") if usual is None else (f"{usual}/bash", "-c")
+
+
+def _has_bash(folder: str) -> bool:
+    path = os.path.join(folder, "bash")
+    return os.path.isfile(path) and os.access(path, os.X_OK)

@@ -13,7 +13,7 @@ from outlive.parts.after import AFTER, asked
 from outlive.supervisor.added import Added, Waiting
 from outlive.supervisor.event_loop import Timer
 from outlive.system import fault_points, fds
-from outlive.system.fresh_interpreter import argv_of
+from outlive.system.interpreter import without_site
 
 _AGAIN_S, _LONGEST_S = 0.5, 60.0  # before the next process is started, when the last one ended without an answer
 _MOST = 10  # of those in a row; then it is not known whether the job may start
@@ -75,7 +75,7 @@ class AfterOthers(Added):
             "edges": self.definition.kept[AFTER],
             "left": self._left(waiting),
         }
-        argv = argv_of("outlive.parts.after.waiter", "main", os.path.dirname(outlive.DIRECTORY))
+        argv = without_site("outlive.parts.after.waiter", "main", os.path.dirname(outlive.DIRECTORY))
         self._lines, out = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
         with fds.Closing(out), fds.Closing(fds.memory_file(AFTER, json.dumps(content).encode())) as memory:
             os.set_blocking(out, True)

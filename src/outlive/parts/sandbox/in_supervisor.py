@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from outlive.core.records import Sandbox, State
 from outlive.parts.sandbox.confinement import after, inside, session, sink_file
 from outlive.store.inspection.workspace import Look
-from outlive.supervisor.confined.confinement import Confinement, How, Inside
+from outlive.supervisor.confinement import Confinement, How, Inside
 
 
 class _Confinement(Confinement):

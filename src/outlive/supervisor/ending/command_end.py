@@ -6,8 +6,8 @@ import time
 from collections.abc import Callable
 
 from outlive.core.records import State
+from outlive.supervisor import confinement
 from outlive.supervisor.added import AllAdded
-from outlive.supervisor.confined import loaded
 from outlive.supervisor.ending import oom_verdict, outcome
 from outlive.supervisor.ending.members import Reaper
 from outlive.supervisor.event_loop import EventLoop
@@ -84,8 +84,8 @@ class CommandEnd:
     def _status(self, state: State) -> int | str | None:
         """Return the wait(2) status of the command; None if it is not known yet; a sentence if it never will be."""
         if self._fds.report is not None:
-            confinement = loaded.if_there()
-            reported = None if confinement is None else confinement.outcome(self._fds.report)
+            part = confinement.if_installed()
+            reported = None if part is None else part.outcome(self._fds.report)
             return (
                 self._status_of_kernel(state, "the first process of its sandbox was") if reported is None else reported
             )

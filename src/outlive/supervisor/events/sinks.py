@@ -26,8 +26,8 @@ from outlive.core.records import Definition, Sandbox, State
 from outlive.core.units import timestamp
 from outlive.store import atomic_file, history, own_files
 from outlive.store.job_dir import COMPLETION, NOTIFICATIONS, JobDir
-from outlive.supervisor.confined import loaded
-from outlive.supervisor.confined.confinement import How
+from outlive.supervisor import confinement
+from outlive.supervisor.confinement import How
 from outlive.supervisor.event_loop import EventLoop
 from outlive.supervisor.request import Request
 from outlive.system import fault_points, fds, process, spawn, tree, workspaces
@@ -311,7 +311,7 @@ class _Command:
                 return spawn.spawn(words, env, stdio, cwd=spawn.directory(cwd, cwd_id), umask=umask)
 
             how = How(cwd, umask, terminal=False, folder=-1, cwd_id=cwd_id)
-            return loaded.confinement().start_sink(definition.sandbox, words, env, stdio, how)
+            return confinement.installed().start_sink(definition.sandbox, words, env, stdio, how)
 
     def reaped(self, status: int) -> None:
         self._time_limit.cancel()
@@ -385,7 +385,7 @@ def _has_end(fd: int) -> bool:
 
 def _opened(path: str, sandbox: Sandbox | None) -> int:
     if sandbox is not None:
-        return loaded.confinement().open_writable(sandbox, path, _APPEND, 0o600)
+        return confinement.installed().open_writable(sandbox, path, _APPEND, 0o600)
     place, links = followed(path)
     jobs = workspaces.noted(os.environ)  # a link there says what a job wants
     made = next((link for link in links if is_in(link, jobs)), None)

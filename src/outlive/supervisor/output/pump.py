@@ -7,6 +7,7 @@ import os
 import select
 import time
 from collections.abc import Callable
+from contextlib import suppress
 
 from outlive import limits
 from outlive.core.records import State
@@ -14,14 +15,73 @@ from outlive.errors import limit_of
 from outlive.store.job_dir import LOGS
 from outlive.store.output.merged import OrderWriter
 from outlive.supervisor.event_loop import EventLoop
-from outlive.supervisor.job_fds import FifoSource, TerminalSource
-from outlive.supervisor.output.batching import Batching
-from outlive.supervisor.output.drop_counter import DropCounter
+from outlive.supervisor.job_fds import FifoSource, JobFds, TerminalSource
 from outlive.supervisor.output.log_files import LogFiles
 from outlive.supervisor.output.masking import Masking
 from outlive.supervisor.output.quota import Quota
 from outlive.system import splice
 from outlive.system.fds import Closing
+
+FLOOD_TURNS = 16  # this many turns of one stream in a row, ...
+_FLOOD_TURN_S = 0.00025  # ... each at most this long after the one before, are a flood of small writes
+FLOOD_PAUSE_S = 0.0003  # a turn of a flood waits this long for more
+_LARGE_BYTES = limits.PIPE_BYTES // 8  # at once: writes so large are worth a turn each
+_FULL_BYTES = limits.PIPE_BYTES * 15 // 16  # after a pause: the pipe may have made its writer wait for us
+
+
+class Batching:
+    """Whether a turn does well to wait for more output. All times are seconds on one clock.
+
+    A flood of single lines wakes the pump for each of them: it takes a core, and the pipe's lock from
+    the writer, for 80 bytes a turn. A fraction of a millisecond later there are hundreds of lines.
+    Output that does not come in a flood is taken at once.
+    """
+
+    def __init__(self) -> None:
+        self._stream = -1
+        self._turns = 0
+        self._last = self._pause = 0.0
+
+    def pause(self, stream: int, now: float) -> float:
+        """A turn of `stream` begins: how long it is to wait first."""
+        if stream != self._stream or now - self._last > _FLOOD_TURN_S:
+            self._turns = 0  # what two streams write keeps its order best if each is taken at once
+        self._pause = FLOOD_PAUSE_S if self._turns >= FLOOD_TURNS else 0.0
+        self._stream, self._last = stream, now + self._pause
+        self._turns += 1
+        return self._pause
+
+    def moved(self, count: int) -> None:
+        """The turn moved `count` bytes."""
+        if count > (_FULL_BYTES if self._pause else _LARGE_BYTES):
+            self._turns = 0
+
+
+class DropCounter:
+    """Takes bytes that no log takes out of a pipe, and counts them. `bytes`: how many, from `known` on. `on_drop` is called
+    when there are more.
+
+    The count is in a file in memory, of which a copy is in escrow: on a full disk the state cannot have it, and the process
+    that goes on with the job goes on with the count. What a killed process had taken and not yet counted is missing in it.
+    """
+
+    def __init__(self, job_fds: JobFds, known: int, on_drop: Callable[[], None]) -> None:
+        self._on_drop = on_drop
+        self._job_fds = job_fds
+        kept = b"" if job_fds.dropped is None else os.pread(job_fds.dropped, 8, 0)
+        self.bytes = max(known, int.from_bytes(kept, "little"))
+
+    def drop(self, pipe: int, count: int) -> int:
+        """Take up to `count` bytes out of `pipe`; return how many, 0 at end of file. Errors:
+        BlockingIOError when it is empty."""
+        gone = len(os.read(pipe, count))
+        if gone:
+            self.bytes += gone
+            with suppress(OSError):  # no memory, or no file may have a byte: the count is in this process alone
+                os.pwrite(self._job_fds.counter(), self.bytes.to_bytes(8, "little"), 0)
+            self._on_drop()
+        return gone
+
 
 _PIPE_QUIET_S = 2.0  # an enlarged pipe is shrunk after this long without output
 

@@ -11,9 +11,9 @@ from outlive.core.records import Definition, Identity, State, SupervisorId
 from outlive.core.units import timestamp
 from outlive.errors import OutliveError
 from outlive.store.job_dir import FIFOS, FULL, SCRIPT, STDIN_DATA, JobDir
+from outlive.supervisor import confinement
 from outlive.supervisor.added import AllAdded, to_start
-from outlive.supervisor.confined import loaded
-from outlive.supervisor.confined.confinement import How, Unavailable
+from outlive.supervisor.confinement import How, Unavailable
 from outlive.supervisor.control_server import STATE
 from outlive.supervisor.ending import outcome
 from outlive.supervisor.escrow import Escrow
@@ -215,7 +215,7 @@ def _made_fds(job: JobDir, definition: Definition, escrow: Escrow) -> JobFds:
     """Make the files by which a supervisor reaches its job. Errors: OSError."""
     job_fds = JobFds.made(job, escrow, pty=definition.pty)
     if definition.sandbox is not None:
-        job_fds.report, job_fds.inside = loaded.confinement().report_pair()
+        job_fds.report, job_fds.inside = confinement.installed().report_pair()
         escrow.put({"report": job_fds.report.fileno()})
     if definition.pty or definition.stdin == "open":
         _open_first_data(job, job_fds)
@@ -344,7 +344,7 @@ def _spawn_inside(
         stdio = dict.fromkeys((0, 1, 2), terminal) | stdio
     report = (job_fds.report, job_fds.inside)
     try:
-        started = loaded.confinement().start(definition.sandbox, argv, env, stdio, how=how, report=report)
+        started = confinement.installed().start(definition.sandbox, argv, env, stdio, how=how, report=report)
     finally:
         job_fds.inside.close()
     return started.command, process.identity(started.init)

@@ -17,8 +17,8 @@ from outlive.store import fault_report
 from outlive.store.atomic_file import Damaged
 from outlive.store.inspection import adoptions, rebuilt
 from outlive.store.job_dir import JobDir
+from outlive.supervisor import confinement
 from outlive.supervisor.added import of_started
-from outlive.supervisor.confined import loaded
 from outlive.supervisor.ending import outcome
 from outlive.supervisor.escrow import Escrow
 from outlive.supervisor.job_fds import JobFds
@@ -111,8 +111,8 @@ def _recovered(
     if not parent:
         state = State.replace(state, stdin="closed" if state.stdin else None)
     if state.pid is None:
-        confinement = None if report is None else loaded.if_there()
-        inside = None if report is None or confinement is None else confinement.found_again(report)
+        part = None if report is None else confinement.if_installed()
+        inside = None if report is None or part is None else part.found_again(report)
         if inside is not None:
             command = process.identity(inside.command)
         elif report is None:

@@ -14,7 +14,7 @@ import pytest
 from outlive.core.records import Granted, Sandbox
 from outlive.parts.sandbox.confinement import access, bubblewrap, mounts, session, syscalls
 from outlive.parts.sandbox.settings import Settings
-from outlive.supervisor.confined.confinement import How
+from outlive.supervisor.confinement import How
 from outlive.system import fds
 
 ARGUMENTS, FILTER, INIT, COPIES = 9, 8, 7, 11

@@ -31,7 +31,7 @@ from outlive.supervisor.ending import oom_verdict
 from outlive.supervisor.fork_protocol import Pair
 from outlive.supervisor.guardian import fork_guardian
 from outlive.supervisor.request import Request
-from outlive.system import closing, fds, machine, own_programs, prctl, signals
+from outlive.system import fds, machine, own_programs, prctl, signals
 
 _LOCK_S = 60.0  # the process that submitted the job holds its locks until sbatch has answered
 _LOCK_AGAIN_S = 0.05
@@ -167,7 +167,7 @@ def _guard(request: Request, stdin: int | None, locks: Locks) -> None:
 
 def _in_place(body: Callable[[], int], keep: set[int], title: str) -> None:
     """Run the guardian in this process, which is Slurm's batch script."""
-    closing.close_others(keep)
+    prctl.close_others(keep)
     prctl.rename(title)
     body()
 

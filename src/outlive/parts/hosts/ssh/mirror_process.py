@@ -12,7 +12,7 @@ import sys
 
 from outlive.core.members import parse_json
 from outlive.parts.hosts.ssh.mirror import Mirror
-from outlive.supervisor.confined import loaded
+from outlive.supervisor import confinement
 from outlive.supervisor.request import Request, report_fault
 from outlive.system import daemonize, fault_points, fds, own_programs, prctl, tree
 
@@ -33,7 +33,7 @@ def _run(request_fd: int, waiter_fd: int) -> int:
     own_programs.know(known.workspaces, known.named)
     prctl.rename(f"{tree.MIRROR} {request.job_id}")
     if request.definition.sandbox is not None:
-        loaded.if_there()  # for notification commands: an update of outlive may replace its files later
+        confinement.if_installed()  # for notification commands: an update of outlive may replace its files later
     job = request.open_job()
     waiter = fds.socket_of(waiter_fd) if waiter_fd >= 0 else None
     if waiter is not None:

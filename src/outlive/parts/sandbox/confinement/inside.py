@@ -9,7 +9,7 @@ import signal
 import socket
 import struct
 
-from outlive.supervisor.confined.confinement import Inside
+from outlive.supervisor.confinement import Inside
 from outlive.system import fds, process, tree
 
 READY, STARTED, _ENDED = 1, 2, 3

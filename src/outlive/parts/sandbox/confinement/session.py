@@ -26,7 +26,7 @@ from outlive.parts.sandbox.confinement.keeping import Keeping
 from outlive.parts.sandbox.confinement.mounts import Mounts
 from outlive.parts.sandbox.confinement.mounts import add as add_mounts
 from outlive.parts.sandbox.confinement.programs import INIT
-from outlive.supervisor.confined.confinement import How, Inside, Unavailable
+from outlive.supervisor.confinement import How, Inside, Unavailable
 from outlive.system import fds, process, spawn, tree, workspaces
 
 # init.c expects these; the others are for bwrap, which closes them

@@ -1,4 +1,5 @@
-"""What a supervisor needs of the part that confines the command of a job (`CONFINEMENT` in the list of parts).
+"""What a supervisor needs of the part that confines the command of a job (`CONFINEMENT` in the list of parts), which is loaded
+for a job with a sandbox before its command is spawned (large_code.py).
 
 Process 1 of the sandbox is the parent of the command. What it reports stays in a socket until the outcome is recorded, so
 a supervisor that takes over reads the same.
@@ -11,6 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
+from outlive import parts
 from outlive.core.records import Sandbox
 from outlive.system import spawn
 
@@ -84,3 +86,19 @@ class Confinement(ABC):
     def open_writable(self, sandbox: Sandbox, path: str, flags: int, mode: int) -> int:
         """Return an fd of a file that a job in this sandbox could write itself; its directories are made. Errors:
         OSError; EROFS if the job may not write it."""
+
+
+def installed() -> Confinement:
+    """Return what confines the command of a job. Errors: Unavailable if its part is not installed here: what was to be
+    confined is not run."""
+    found = if_installed()
+    if found is None:
+        raise Unavailable(0, f"it needs {parts.not_there([parts.CONFINES])}")
+    return found
+
+
+def if_installed() -> Confinement | None:
+    """Return what confines the command of a job, which runs already; None without its part."""
+    part = parts.confining()
+    found: Confinement | None = None if part is None else part.CONFINEMENT
+    return found
