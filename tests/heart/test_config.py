@@ -13,7 +13,7 @@ import pytest
 from outlive import config
 from outlive.config import KEYS, Config
 from outlive.core import base_directories
-from outlive.core.bounds import Bounds
+from outlive.core.records import Bounds
 from outlive.errors import OutliveError
 from outlive.parts.clients import discover, registry
 from outlive.store import root

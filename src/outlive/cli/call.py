@@ -1,19 +1,30 @@
-"""One call of the command line."""
+"""One call of the command line: what is known of it, what the person at a terminal gets in place of an object or besides it, and
+what it answers if it fails."""
 
 from __future__ import annotations
 
+import errno
 import os
 import time
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from outlive.cli import stdio
+from outlive.answers import Answer
+from outlive.cli import parse, stdio
 from outlive.config import Config
+from outlive.core.place import resolve_name
+from outlive.errors import OutliveError, from_os, traceback_of
 from outlive.jobs.context import Context
 from outlive.launch.late_launcher import LateLauncher
-from outlive.verbs import envelope
+from outlive.system.signals import number_of
+from outlive.verbs import envelope, spelling
 from outlive.verbs.spec import GlobalOptions, Verb
 
-ERROR = 1  # the exit status of a call that failed
+ERROR, USAGE = 1, 2  # exit statuses of a call that failed
+_BUG = "This is a bug in outlive; the same call with -v shows where. The job, if there is one, is not affected."
+# These print text, so their errors are sentences at a terminal without --human too
+_TEXTS = frozenset({"attach", "completion", "demo", "top", "ui"})
+_FOLLOWING = frozenset({"log", "run", "start", "restart"})  # with --follow; `list --follow` prints JSON
 
 
 class Call:
@@ -60,3 +71,104 @@ def _cwd() -> str | None:
         return os.getcwd()
     except OSError:  # deleted under us, or a parent that may not be searched
         return None
+
+
+def status_of_job(result: Mapping[str, object]) -> int:
+    """Return the exit status that a shell would have for the same command: --propagate."""
+    code, signal = result.get("exit_code"), result.get("signal")
+    if isinstance(code, int):
+        return code & 0xFF
+    if isinstance(signal, str) and signal:
+        return 128 + _signal_number(signal)
+    if result.get("reason") == "launch":  # sh(1): 127 not found, 126 found but not executable
+        return 127 if result.get("errno") in ("ENOENT", errno.ENOENT) else 126
+    return ERROR
+
+
+def _signal_number(name: str) -> int:
+    base, _, above = name.partition("+")  # SIGRTMIN+3
+    if not above and base[3:].isdigit():  # SIG42: a signal without a name
+        return int(base[3:])
+    return (number_of(base) or 0) + int(above or 0)
+
+
+# --- a person at a terminal ---
+
+
+def is_asked(verb: Verb) -> bool:
+    """Return whether this verb asks the person at this terminal, instead of printing an object."""
+    return verb.at_terminal and os.isatty(0) and os.isatty(1)
+
+
+def reads_sentences(verb: Verb, argv: list[str]) -> bool:
+    """Return whether an error of this call is shown as sentences though --human was not given."""
+    prints_text = verb.name in _TEXTS or (verb.name in _FOLLOWING and not {"-f", "--follow"}.isdisjoint(argv))
+    return (prints_text and os.isatty(2)) or is_asked(verb)
+
+
+def answered(verb: Verb, values: dict[str, Any], *, human: bool) -> Callable[[Context], dict[str, object]]:
+    """Return what runs the verb and gives its full answer. A person gets more: the question of `approve` at a terminal,
+    and with --human the last lines of the output with `status`. A person is shown the job's name and id in any case."""
+
+    def plain(ctx: Context) -> dict[str, object]:
+        answer: Answer = verb.run(ctx, **values)
+        return envelope.full(verb.type, answer, ctx, titles=not human or verb.name == "log")
+
+    if verb.confirm and os.isatty(0) and os.isatty(2):
+
+        def asked(ctx: Context) -> dict[str, object]:
+            resolve_name(verb.confirm)(ctx, **values)
+            return plain(ctx)
+
+        return asked
+    if verb.name != "status" or not human:
+        return plain
+    from outlive.cli import summary  # late: 2 ms, for a person
+
+    def with_last_lines(ctx: Context) -> dict[str, object]:
+        answer = plain(ctx)
+        shown = summary.last_lines(ctx, str(answer["job_id"]))
+        return answer if shown is None else answer | {"snippet": shown}
+
+    return with_last_lines
+
+
+# --- a call that failed ---
+
+
+def report_error(call: Call, error: Exception) -> int:
+    """Print what went wrong, and return the exit status."""
+    if isinstance(error, stdio.Unwritten):  # the caller sees half an object, so say why
+        stdio.note(f"outlive: while writing the answer: {error.strerror}\n")
+        return ERROR
+    if isinstance(error, OutliveError):
+        return _report(call, error)
+    if stdio.level(call.options.verbose, call.env) >= stdio.INFO:
+        stdio.note(traceback_of(error))
+    if isinstance(error, OSError):  # of a system call that no verb expects to fail: a full disk, no more descriptors
+        doing = f"running outlive {call.verb.name}" if call.verb else "starting outlive"
+        return _report(call, from_os(doing, error, on="store"))
+    return _report(call, OutliveError("internal_error", f"{type(error).__name__}: {error}", hint=_BUG))
+
+
+def _report(call: Call, error: OutliveError) -> int:
+    from outlive.cli import help, human  # late: 8 ms, the help and what makes sentences of an object
+
+    error = spelling.spelled(error, spelling.CLI, (*parse.GLOBALS, *(call.verb.args if call.verb else ())))
+    # The mistake may stand before the flag, which was not read then
+    sentences = call.options.human or (error.usage and "--human" in call.argv)
+    sentences = sentences or (call.verb is not None and reads_sentences(call.verb, call.argv))
+    if sentences:
+        stdio.note(human.error(error.to_dict()))
+    elif call.verb and call.verb.name == "mcp" and not error.usage:  # a client takes every line of stdout for a message
+        stdio.note(" ".join(filter(None, (f"outlive mcp: {error.code}: {error.message}.", error.hint))) + "\n")
+    else:
+        try:
+            call.print(envelope.failure(error))
+        except stdio.Unwritten as unwritten:
+            return report_error(call, unwritten)
+    if not error.usage:
+        return ERROR
+    hinted = sentences and "--help`" in (error.hint or "")
+    stdio.note(help.short_usage(call.verb).splitlines(keepends=True)[0] if hinted else help.short_usage(call.verb))
+    return USAGE

@@ -13,7 +13,7 @@ from outlive import parts, verbs
 from outlive.answers.ending import age_of_deleted
 from outlive.answers.job import is_pending
 from outlive.answers.listing import Listed
-from outlive.cli import stdio, summary, usage
+from outlive.cli import stdio, summary
 from outlive.cli.text import Style, line, table
 from outlive.core import quoted
 from outlive.core.base_directories import state_directory
@@ -62,7 +62,7 @@ def _head(answer: dict[str, object], style: Style, *, verbose: bool) -> str:
     if answer["type"] == "gc" and not verbose:
         return _deleted(answer)
     if answer["type"] == "usage":
-        return usage.of(answer, style)
+        return summary.usage(answer, style)
     return fields(answer, style)
 
 

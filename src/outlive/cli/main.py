@@ -6,15 +6,17 @@ Python."""
 from __future__ import annotations
 
 import gc
+import importlib
 import os
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, TypeVar
 
-from outlive import __version__, config, verbs
+from outlive import __version__, config, parts, verbs
 from outlive.answers import advice
-from outlive.cli import exit_status, long_call, parse, person, stdio
-from outlive.cli.call import Call, shell_words
+from outlive.cli import parse, stdio
+from outlive.cli.call import Call, answered, is_asked, report_error, shell_words, status_of_job
 from outlive.cli.live.progress import ProgressLine
 from outlive.config import Config
 from outlive.core.ids import short_id
@@ -25,6 +27,7 @@ from outlive.jobs import context
 from outlive.jobs.context import Context
 from outlive.jobs.told import ownership
 from outlive.launch.late_launcher import LateLauncher
+from outlive.supervisor import large_code
 from outlive.system import fds, waiting
 from outlive.verbs import envelope
 from outlive.verbs.spec import FULL, GlobalOptions, Verb
@@ -46,9 +49,7 @@ def main(argv: list[str], launcher: LateLauncher | None = None) -> int:
     except KeyboardInterrupt:
         return _interrupted(call)
     except Exception as error:  # noqa: BLE001 - whatever it is, the caller gets an error object
-        from outlive.cli import refusal  # late: 8 ms, the help and what makes sentences of an object
-
-        status = refusal.report(call, error)
+        status = report_error(call, error)
     call.log(stdio.INFO, _summary(call, status))
     return status
 
@@ -83,7 +84,7 @@ def _verb(words: list[str], call: Call) -> int:
         return _help(verb)
     if call.options.version:
         return _version()
-    follow = bool(call.values.get("follow")) or person.is_asked(verb)
+    follow = bool(call.values.get("follow")) or is_asked(verb)
     if call.values.get("propagate"):
         parse.check_propagate(call.values, follow=follow)
     if verb.program:
@@ -93,11 +94,11 @@ def _verb(words: list[str], call: Call) -> int:
     if follow or not verb.function:
         return _follow(verb, call)
     detail: str = call.values.pop("detail", FULL)
-    answer = _run(verb, call, person.answered(verb, call.values, human=call.options.human), detail)
+    answer = _run(verb, call, answered(verb, call.values, human=call.options.human), detail)
     assert call.context is not None
     advice.say(answer, call.options.notes)
     _tell(call, call.context, answer)
-    return exit_status.of_job(answer) if call.values.get("propagate") else ANSWERED
+    return status_of_job(answer) if call.values.get("propagate") else ANSWERED
 
 
 def _tell(call: Call, ctx: Context, answer: dict[str, object]) -> None:
@@ -135,7 +136,7 @@ def _run(verb: Verb, call: Call, start: Callable[[Context], _T], detail: str = F
     configuration = _configuration(verb, call)
     call.log(stdio.DEBUG, f"config={configuration.path}, cwd={call.cwd}, arguments: {', '.join(call.values)}")
     store = _open_store(verb, call)
-    waiting.load_before_long_waits(long_call.load)
+    waiting.load_before_long_waits(load_what_answers_need)
     caller = context.Principal(
         store,
         configuration,
@@ -248,3 +249,25 @@ def _summary(call: Call, status: int) -> str:
     root = getattr(getattr(call.context, "store", None), "path", None) or call.options.root
     took_ms = (time.monotonic() - call.started) * 1000
     return f"root={root or '-'}, verb={verb}, status={status}, took {took_ms:.1f} ms"
+
+
+# With what these import at once; a unit test follows their imports
+_AFTER_WAITS = (
+    *("cli.help", "cli.human", "cli.live.progress", "cli.summary"),
+    *("cli.text", "config.file", "jobs.conditions.job_wait", "jobs.diagnosis.deleted"),
+    *("jobs.diagnosis.findings", "jobs.interaction.prompt"),
+    "jobs.told.notices",
+    *("jobs.starting.adopting", "jobs.starting.scope"),
+    *("launch.engine", "launch.from_cli", "supervisor.guardian"),
+)
+
+
+def load_what_answers_need() -> None:
+    """Load what a call that waits long may import after its wait, before it: an update may replace the files. It takes an
+    eighth of a second and 11 MB, which a short call is spared."""
+    ours = (f"outlive.{name}" for name in _AFTER_WAITS)
+    for name in (*ours, *parts.after_waits()):
+        # A library that is not installed, or a file that an update takes away now; an answer that needs it says so
+        with suppress(ImportError, OSError):
+            importlib.import_module(name)
+    large_code.load()

@@ -150,3 +150,65 @@ def _survivors(answer: dict[str, object]) -> str:
     alive = entries_of(answer, "survivors")
     some = ", ".join(f"{one['pid']} {line(text_of(one, 'command'))}" for one in alive[:3])
     return f"still alive: {some}{f' and {len(alive) - 3} more' if len(alive) > 3 else ''}" if alive else ""
+
+
+# How each source of a figure is named
+_SOURCES = {
+    "cgroup": "",
+    "rusage": "of its processes that have ended",
+    "sampled": "as far as seen now",
+}
+_FROM_SOURCES = ("time", "memory", "processes")  # the figures that come from one of them
+
+
+def usage(answer: dict[str, object], style: Style) -> str:
+    """Return the lines about the job of an answer of `usage`."""
+    used, over = object_of(answer, "usage"), answer["state"] not in ("created", "running", "unknown")
+    job = style.paint(f"job {line(short_id(text_of(answer, 'job_id')))}", "1")
+    about = f"{job}  {style.paint(state_of(answer), colour(answer))}"
+    several = entries_of(answer, "jobs")
+    if several:
+        running = sum(one.get("state") == "running" for one in several)
+        about = f"{style.paint(f'{len(several)} jobs', '1')}  {running} running"
+        over = not running
+    rows = [row for row in _rows(used, over=over) if row[2]]
+    width = max(len(label) for _, label, _ in rows)
+    beside = parts.beside_usage(answer)
+    lines = [about]
+    for figure, label, value in rows:
+        source = _SOURCES.get(text_of(object_of(used, "source"), figure), "")
+        said = [one.short for one in beside if one.figure == figure]
+        aside = ", ".join(filter(None, (*said, source if figure in _FROM_SOURCES and not over else "")))
+        lines.append(f"{style.paint(label.ljust(width), '1')}  {value}" + (f"  ({aside})" if aside else ""))
+    return "\n".join(lines) + "\n"
+
+
+def _rows(used: dict[str, object], *, over: bool) -> list[tuple[str, str, str]]:
+    """Return (figure, label, value) of each line; a value that is not known is ""."""
+    wall = None if used.get("wall_ms") is None else number_of(used, "wall_ms")
+    cpu = None if used.get("user_ms") is None else number_of(used, "user_ms") + number_of(used, "system_ms")
+    return [
+        ("wall", "time", "" if wall is None else duration(wall)),
+        ("time", "processor", "" if cpu is None else _processor(cpu, wall, used)),
+        ("memory", "memory", _memory(used, over=over)),
+        ("processes", "processes", "" if over or used.get("processes") is None else f"{used['processes']:,}"),
+        ("output", "output", "" if used.get("output_bytes") is None else size(number_of(used, "output_bytes"))),
+        ("disk", "disk", _disk(used)),
+    ]
+
+
+def _processor(cpu_ms: int, wall_ms: int | None, used: dict[str, object]) -> str:
+    share = f", {cpu_ms / wall_ms:.0%} of one" if wall_ms and cpu_ms * 100 >= wall_ms else ""
+    return f"{duration(cpu_ms)}{share}: {duration(number_of(used, 'user_ms'))} user, {duration(number_of(used, 'system_ms'))} system"
+
+
+def _memory(used: dict[str, object], *, over: bool) -> str:
+    now, peak = number_of(used, "memory_bytes"), number_of(used, "peak_memory_bytes")
+    # The two may come from different sources: a peak below what is used now says nothing
+    most = f"at most {size(peak)}" if peak and (over or peak >= now) else ""
+    return most if over or used.get("memory_bytes") is None else ", ".join(filter(None, (f"{size(now)} now", most)))
+
+
+def _disk(used: dict[str, object]) -> str:
+    read, written = number_of(used, "read_bytes"), number_of(used, "written_bytes")
+    return f"{size(read)} read, {size(written)} written" if read or written else ""

@@ -13,10 +13,28 @@ from typing import Any, NamedTuple
 
 from outlive import limits
 from outlive.core.base_directories import base_directory, state_directory
-from outlive.core.bounds import Bounds
-from outlive.core.hosts import HostSettings
-from outlive.core.records import LOCAL
+from outlive.core.record import Record
+from outlive.core.records import LOCAL, Bounds
 from outlive.core.units import duration_ms
+
+
+class HostSettings(
+    Record,
+    omitted=("target", "root", "workdir", "python", "options", "caller_options", "programs", "sandbox", "network"),
+):
+    """[hosts.NAME]. None: it was not set."""
+
+    kind: str = ""
+    target: str | None = None
+    root: str | None = None
+    workdir: str | None = None
+    python: str | None = None
+    options: list[str] | None = None
+    caller_options: bool | None = None
+    programs: str | None = None
+    sandbox: str | None = None
+    network: str | None = None
+
 
 STRINGS = "array of strings"
 PATH, PATHS = "absolute path", "array of absolute paths, or of paths below ~/"

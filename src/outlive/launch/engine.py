@@ -10,8 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any, NoReturn, Protocol
 
-from outlive.config import Config
-from outlive.core.hosts import HostSettings
+from outlive.config import Config, HostSettings
 from outlive.core.records import Definition
 from outlive.errors import OutliveError
 from outlive.store.inspection.inspection import Inspection

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from outlive import parts
-from outlive.config import Config
-from outlive.core.hosts import HostSettings
+from outlive.config import Config, HostSettings
 from outlive.core.nearest import nearest
 from outlive.core.place import resolve_name
 from outlive.core.records import LOCAL, Definition

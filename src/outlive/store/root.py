@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import errno
+import grp
 import os
+import pwd
 import stat
 import weakref
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from typing import Any, NoReturn
 
 from outlive import limits
 from outlive.core.base_directories import base_directory
 from outlive.core.ids import is_id, is_id_part, new_id, only_ids
 from outlive.core.labels import Origin
 from outlive.errors import OTHER_ROOT, OutliveError, from_os, per_face
-from outlive.store import unsafe_way
 from outlive.system import fds, process
 
 # One file for each job that has not ended: so `list` finds the running ones among 10,000
@@ -22,6 +23,8 @@ LIVE = ".live"
 TEMPORARY = ".tmp-"
 TRASH = ".gc-"
 _TRASH_CHARS = 6  # behind the id of what is being deleted
+_OVERFLOW = "/proc/sys/kernel/overflowuid"
+_ACL = "system.posix_acl_access"
 _LINKS = 40  # on the way to a root, as in path_resolution(7)
 
 
@@ -234,12 +237,70 @@ def _walked(path: str, *, make: bool = True) -> str:
 
 
 def _check_way(path: str, status: os.stat_result) -> None:
-    """Raise store_unsafe if another user may change this directory or link on the way to a root.
-    What is below a directory with the sticky bit only its owner may replace (inode(7))."""
-    trusted = status.st_uid in (0, os.geteuid())
-    closed = not status.st_mode & 0o022 or status.st_mode & stat.S_ISVTX or stat.S_ISLNK(status.st_mode)
-    if not (trusted and closed):
-        unsafe_way.check(path, status)
+    """Raise store_unsafe if another user may change this directory or link on the way to a root: it belongs to another
+    user than us and root, or its mode lets others write. What is below a directory with the sticky bit only its owner may
+    replace (inode(7)).
+
+    Three things look like that and are harmless: a group of one user, a group of root alone, and root
+    in a container that has no user 0.
+    """
+    what = "link" if stat.S_ISLNK(status.st_mode) else "directory"
+    if status.st_uid not in (0, os.geteuid()) and not _is_unmapped_root(status.st_uid):
+        owner = _user(status.st_uid)
+        _refuse_way(f"the {what} {path} on the way to the job root belongs to {owner}", OTHER_ROOT)
+    if stat.S_ISLNK(status.st_mode) or status.st_mode & stat.S_ISVTX:
+        return
+    if status.st_mode & 0o002 or (status.st_mode & 0o020 and not _is_own_group(path, status.st_gid)):
+        mode = stat.S_IMODE(status.st_mode)
+        if status.st_uid == os.geteuid():
+            mend = f"Run: chmod go-w {path}"
+        else:
+            mend = f"Its owner, {_user(status.st_uid)}, can close it: chmod go-w {path} (or chmod +t). {OTHER_ROOT}"
+        _refuse_way(f"the directory {path} on the way to the job root is writable by others (mode {mode:04o})", mend)
+
+
+def _refuse_way(fact: str, hint: str) -> NoReturn:
+    raise OutliveError("store_unsafe", f"{fact}, who could put another root in its place", hint=hint)
+
+
+def _user(uid: int) -> str:
+    try:
+        return f"the user {pwd.getpwuid(uid).pw_name}"
+    except KeyError:
+        return f"uid {uid}"
+
+
+def _is_unmapped_root(uid: int) -> bool:
+    """Return whether this is the uid by which a user namespace shows all users that it does not
+    have, and root is one of them (user_namespaces(7))."""
+    try:
+        with open(_OVERFLOW, encoding="ascii") as file:
+            overflow = int(file.read())
+        with open("/proc/self/uid_map", encoding="ascii") as file:
+            mapped = [line.split() for line in file]
+    except (OSError, ValueError):
+        return False
+    return uid == overflow and not any(int(first) == 0 for first, _, _ in mapped)
+
+
+def _is_own_group(path: str, gid: int) -> bool:
+    """Return whether a group has no other user: most distributions give each user a group of the
+    same name, and a umask that lets it write. With an access control list the bits of the group
+    stand for other users too (acl(5))."""
+    try:
+        os.getxattr(path, _ACL)
+        return False
+    except OSError:  # none
+        pass
+    try:
+        own = pwd.getpwuid(os.geteuid()).pw_name
+    except KeyError:  # in a container
+        own = ""
+    try:
+        group = grp.getgrgid(gid)
+    except KeyError:
+        return gid == os.geteuid()
+    return not set(group.gr_mem) - {own, "root"} and (gid == 0 or group.gr_name == own)
 
 
 def _check(path: str, status: os.stat_result) -> None:

@@ -13,7 +13,7 @@ import socket
 from collections.abc import Callable
 
 from outlive.errors import OutliveError
-from outlive.store.cleanup import automatic, when_to_collect
+from outlive.store.cleanup import automatic
 from outlive.store.root import Store
 from outlive.supervisor import large_code
 from outlive.supervisor.escrow import Escrow
@@ -155,7 +155,7 @@ def collect_if_due(request: Request, before: Callable[[], None] = lambda: None) 
         return False
     is_due = False
     try:
-        is_due = when_to_collect.look(request.root)
+        is_due = automatic.is_time(request.root)
         if is_due:
             before()
             os.nice(_GC_NICE)  # for good: only root may go back

@@ -8,10 +8,9 @@ import json
 import os
 from typing import Any
 
-from outlive.core.bounds import Bounds
 from outlive.core.members import parse_json
 from outlive.core.record import Record
-from outlive.core.records import Definition, Identity
+from outlive.core.records import Bounds, Definition, Identity
 from outlive.store import fault_report
 from outlive.store.job_dir import JobDir
 from outlive.system import fds

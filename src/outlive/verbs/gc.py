@@ -9,7 +9,7 @@ from typing import Any
 
 from outlive import limits
 from outlive.answers.ending import IN_WINDOW, Collected, Decided, KeptTo, Totals
-from outlive.core.bounds import Bounds
+from outlive.core.records import Bounds
 from outlive.core.units import duration_ms, seconds_or
 from outlive.errors import OutliveError, argument
 from outlive.jobs import acts, lookup

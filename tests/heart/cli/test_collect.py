@@ -11,12 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from outlive.core.bounds import Bounds
 from outlive.core.ids import new_id
-from outlive.store.cleanup import automatic, when_to_collect
-from outlive.store.cleanup.automatic import collect
+from outlive.core.records import Bounds
+from outlive.store.cleanup import automatic
+from outlive.store.cleanup.automatic import _COLLECTED, collect
 from outlive.store.cleanup.surplus import Ended, surplus
-from outlive.store.cleanup.when_to_collect import COLLECTED
 from outlive.store.root import Store
 from outlive.system import fault_points
 from support import pair, processes
@@ -29,13 +28,13 @@ from support.wait import until
 
 def _collected(cli: Cli, root: Path, place: Path, **bounds: str) -> str:
     """The job whose end had others deleted; nothing is at work any more."""
-    (root / COLLECTED).unlink(missing_ok=True)
+    (root / _COLLECTED).unlink(missing_ok=True)
     env = {f"OUTLIVE_GC_{name.upper()}": value for name, value in bounds.items()}
     job: str = cli.ok("run", "--wait", "true", env=env)["job_id"]
     if (
         bounds and bounds.get("automatic") != "false"
     ):  # between its job's locks and the collection nothing ties a guardian to this place
-        until((root / COLLECTED).exists, what="the collection")
+        until((root / _COLLECTED).exists, what="the collection")
     assert processes.wait_gone(place, 60) == {}
     return job
 
@@ -51,7 +50,7 @@ def sweep(root: Path) -> Callable[..., int]:
     """`sweep(max_jobs=3)`: a collection in this process, as if none had been for long enough."""
 
     def run(older_than_s: float | None = None, max_jobs: int | None = None, max_bytes: int | None = None) -> int:
-        (root / COLLECTED).unlink(missing_ok=True)
+        (root / _COLLECTED).unlink(missing_ok=True)
         store = Store.existing(str(root))
         try:
             return collect(store, Bounds(older_than_s=older_than_s, max_jobs=max_jobs, max_bytes=max_bytes))
@@ -62,12 +61,12 @@ def sweep(root: Path) -> Callable[..., int]:
 
 
 def _is_time(root: Path) -> bool:
-    return when_to_collect.look(str(root))
+    return automatic.is_time(str(root))
 
 
 def _is_made_due(root: Path) -> None:
     """Have the next look be due, as it is a minute after the last one."""
-    os.utime(root / COLLECTED, (time.time() - when_to_collect.EVERY_S,) * 2)
+    os.utime(root / _COLLECTED, (time.time() - automatic._EVERY_S,) * 2)
 
 
 # --- what goes -----------------------------------------------------------------------------------------------------
@@ -88,12 +87,12 @@ def test_of_a_store_below_its_share_of_the_file_system_nothing_goes(cli: Cli, ro
 def test_without_any_bound_nothing_is_ever_looked_at(cli: Cli, root: Path, place: Path) -> None:
     for settings in ({"automatic": "false"}, {"max_percent": "0"}):
         old = aged(cli, 400)
-        (root / COLLECTED).unlink(missing_ok=True)
+        (root / _COLLECTED).unlink(missing_ok=True)
         env = {f"OUTLIVE_GC_{name.upper()}": value for name, value in settings.items()}
         job = cli.ok("run", "--wait", "true", env=env)["job_id"]
         assert processes.wait_gone(place, 60) == {}
         assert {old, job} <= job_ids(root)
-        assert not (root / COLLECTED).exists()
+        assert not (root / _COLLECTED).exists()
         assert cli.ok("gc", "--dry-run", env=env)["automatic"] is False
 
 
@@ -207,7 +206,7 @@ def test_no_link_in_the_root_is_followed(cli: Cli, root: Path, place: Path, swee
 def test_a_link_in_the_place_of_the_stamp_or_of_the_root_stops_it(cli: Cli, root: Path, place: Path) -> None:
     old = aged(cli, 9)
     (place / "elsewhere").write_bytes(b"")
-    (root / COLLECTED).symlink_to(place / "elsewhere")
+    (root / _COLLECTED).symlink_to(place / "elsewhere")
     store = Store.existing(str(root))
     assert collect(store, Bounds(older_than_s=0, max_jobs=0, max_bytes=0)) == 0
     store.close()
@@ -280,7 +279,7 @@ def test_a_clock_that_jumped_ahead_deletes_nothing_at_its_first_look(
 
 def test_while_one_collects_nobody_else_does(cli: Cli, root: Path, store: Store) -> None:
     old = aged(cli, 9)
-    with (root / COLLECTED).open("w") as held:
+    with (root / _COLLECTED).open("w") as held:
         fcntl.flock(held, fcntl.LOCK_EX)
         assert collect(store, Bounds(older_than_s=0)) == 0
         assert old in job_ids(root)
@@ -306,7 +305,7 @@ def test_ends_and_calls_at_once_delete_each_job_once(cli: Cli, root: Path, place
 def test_a_root_that_cannot_be_written_is_left_alone(cli: Cli, root: Path, place: Path) -> None:
     (root).mkdir(mode=0o700, exist_ok=True)
     store = Store(str(root), os.open(place, os.O_RDONLY | os.O_PATH | os.O_DIRECTORY))
-    (place / COLLECTED).mkdir()
+    (place / _COLLECTED).mkdir()
     assert collect(store, Bounds(older_than_s=0, max_jobs=0, max_bytes=0)) == 0
     store.close()
 

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from outlive.core.bounds import Bounds
-from outlive.store.cleanup import automatic, deletions, disk_use, when_to_collect
+from outlive.core.records import Bounds
+from outlive.store.cleanup import automatic, deletions, disk_use
+from outlive.store.cleanup.automatic import _COLLECTED
 from outlive.store.cleanup.surplus import GRACE_S, Ended, Share, surplus
-from outlive.store.cleanup.when_to_collect import COLLECTED
 from outlive.store.root import Store
 from support import pair, processes
 from support.cli import Cli, Jobs
@@ -39,7 +39,7 @@ def collect(root: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[float], in
 
     def run(mib: float) -> int:
         monkeypatch.setattr(disk_use, "share", lambda _root, percent: int(mib * MIB) if percent else None)
-        (root / COLLECTED).unlink(missing_ok=True)
+        (root / _COLLECTED).unlink(missing_ok=True)
         store = Store.existing(str(root))
         try:
             return automatic.collect(store, SHARE)
@@ -260,13 +260,13 @@ def test_a_store_is_looked_at_at_most_once_a_minute(root: Path, monkeypatch: pyt
 
     def is_due(later_s: float) -> bool:
         monkeypatch.setattr(time, "time", lambda: now + later_s)
-        return when_to_collect.look(str(root))
+        return automatic.is_time(str(root))
 
     assert is_due(0)
-    (root / COLLECTED).touch()
+    (root / _COLLECTED).touch()
     assert is_due(0), "its process was killed before it looked"
-    with (root / COLLECTED).open("r+b") as file:
-        when_to_collect.begin(file.fileno())
+    with (root / _COLLECTED).open("r+b") as file:
+        automatic._begin(file.fileno())
     assert [is_due(later) for later in (0, 50, 61, -2 * DAY_S)] == [False, False, True, True], (
         "the last: it was set back"
     )

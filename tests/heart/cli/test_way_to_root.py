@@ -9,7 +9,7 @@ import pytest
 
 from outlive.core.ids import new_id
 from outlive.errors import OutliveError
-from outlive.store import unsafe_way
+from outlive.store import root as root_module
 from outlive.store.root import Store
 from support.cli import Cli
 from support.jobs import UNASKED
@@ -115,8 +115,8 @@ def test_a_server_that_opens_its_root_again_checks_the_way_again(work: Path) -> 
 def test_users_that_a_container_does_not_have_are_trusted_only_where_root_is_one(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    assert not unsafe_way._is_unmapped_root(STRANGER)
-    assert not unsafe_way._is_unmapped_root(65_534) or os.geteuid() != 0
+    assert not root_module._is_unmapped_root(STRANGER)
+    assert not root_module._is_unmapped_root(65_534) or os.geteuid() != 0
     del monkeypatch
 
 

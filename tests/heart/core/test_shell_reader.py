@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from outlive.core.shell import form, reader
+from outlive.core.shell import reader
 from outlive.jobs.pipelines import naming
 
 PIECES = [
@@ -19,7 +19,7 @@ def test_what_is_sure_are_simple_commands_alone_and_a_string_of_any_form_has_a_n
     text = "".join(parts)
     assert naming.name_of([text]) or not text.strip()
     script = reader.read(text)
-    assert form.every(reader.commands(text)) or not script.commands
+    assert reader.every(reader.commands(text)) or not script.commands
     if script.unsure is None:
         assert not [one for one in script.commands if one.kind or one.inside or one.substituted or one.defines]
         assert not [one for one in script.commands if one.is_negated or one.is_setting or one.operator == "&"]
@@ -39,7 +39,7 @@ def test_a_string_that_is_unsure_is_read_all_the_same() -> None:
         ("a $'b\\'c' ${d} $((1 + 2))", [["a", "$'b\\'c'", "${d}", "$((1 + 2))"]]),
         ("f() { a; }; time -p ! f", [["a"], ["f"]]),
     ]
-    found = [(text, [one.words for one in form.every(reader.commands(text)) if not one.kind]) for text, _ in rows]
+    found = [(text, [one.words for one in reader.every(reader.commands(text)) if not one.kind]) for text, _ in rows]
     assert found == rows
     assert all(reader.read(text).unsure for text, _ in rows)
 

@@ -12,7 +12,7 @@ import pytest
 
 from outlive import verbs
 from outlive.core.records import CONTROL, READ
-from outlive.store.cleanup.when_to_collect import COLLECTED
+from outlive.store.cleanup.automatic import _COLLECTED
 from support import examples, pair, processes, tasks_client
 from support.cli import Cli
 from support.installed import Installed
@@ -148,7 +148,7 @@ def test_a_job_in_a_sandbox_whose_end_no_process_saw_is_left_to_one_that_has_the
     pair.end_both(pair.supervisor(lost))
     pair.end(first_process)
     aged = aged_job(cli, 2000)
-    (cli.root / COLLECTED).unlink(missing_ok=True)  # the job before may have had jobs deleted
+    (cli.root / _COLLECTED).unlink(missing_ok=True)  # the job before may have had jobs deleted
     old.change(change)
     (work / "go").touch()
     assert cli.ok("wait", plain)["exit_code"] == 0

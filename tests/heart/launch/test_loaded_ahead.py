@@ -47,15 +47,15 @@ EARLY = (
     "verb", ["wait", "run", "start", "restart", "kill", "poll", "log", "list", "events", "notify set"]
 )
 def test_a_command_line_has_loaded_what_its_answer_may_need_when_it_waits_long(verb: str) -> None:
-    code = f"from outlive import verbs; from outlive.cli import long_call, main; verbs.load({verb!r}); "
-    code += "import outlive.cli.live.follow, outlive.cli.live.jobs; long_call.load()"
+    code = f"from outlive import verbs; from outlive.cli import main; verbs.load({verb!r}); "
+    code += "import outlive.cli.live.follow, outlive.cli.live.jobs; main.load_what_answers_need()"
     loaded = _loaded(code)
     assert _reachable(loaded) - loaded - set(EARLY) == set()
 
 
 @pytest.mark.parametrize("library", ["re2", "pyte"])
 def test_a_call_that_waits_long_does_not_fail_for_a_library_that_is_missing(library: str) -> None:
-    loaded = _loaded(f"sys.modules[{library!r}] = None; from outlive.cli import long_call; long_call.load()")
+    loaded = _loaded(f"sys.modules[{library!r}] = None; from outlive.cli import main; main.load_what_answers_need()")
     assert "outlive.supervisor.guardian" in loaded
 
 
@@ -67,7 +67,7 @@ def test_a_call_that_waits_long_does_not_fail_for_a_file_that_an_update_takes_aw
     loaded = _loaded(
         "from importlib.machinery import SourceFileLoader as Loader; read = Loader.get_data; "
         f"Loader.get_data = lambda self, path: read(self, '/gone' if any(map(path.__contains__, {taken})) else path); "
-        "from outlive.cli import long_call; long_call.load()"
+        "from outlive.cli import main; main.load_what_answers_need()"
     )
     assert module not in loaded and "outlive.supervisor.guardian" in loaded
 

@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from outlive.core.hosts import HostSettings
+from outlive.config import HostSettings
 from outlive.jobs import adoption
 from outlive.parts.hosts.far.starting import context
 from outlive.parts.hosts.ssh.connecting.bundle import Bundle

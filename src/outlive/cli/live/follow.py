@@ -11,7 +11,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from outlive.cli import exit_status, stdio, text
+from outlive.cli import call, stdio, text
 from outlive.cli.live.printer import Printer
 from outlive.cli.main import ANSWERED, INTERRUPTED, note_told
 from outlive.core.ids import short_id
@@ -143,7 +143,7 @@ def _ended(follower: _Follower, inspection: Inspection | None, *, propagate: boo
     _note(told, always=state.state in ("failed", "unknown"))
     if not propagate:
         return ANSWERED
-    return exit_status.of_job(state.to_dict())
+    return call.status_of_job(state.to_dict())
 
 
 def _printer(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from outlive.core.shell import form, reader
-from outlive.core.shell.form import Command
+from outlive.core.shell import reader
+from outlive.core.shell.reader import Command
 
 _LEAVING = frozenset({"exit", "exec", "return"})  # behind these any command may be the reason
 _MOST_DEPTH = 5  # of `bash -c` in `bash -c`
@@ -20,26 +20,26 @@ class Programs(NamedTuple):
 
 def last_list(joined: list[Command]) -> list[list[Command]]:
     """Return the pipelines of the last list, which && and || join."""
-    each = form.pipelines(joined)
+    each = reader.pipelines(joined)
     start = next((at for at in range(len(each) - 1, 0, -1) if each[at - 1][-1].operator not in ("&&", "||")), 0)
     return each[start:]
 
 
 def programs(words: list[str], shell: list[str] | None = None, depth: int = _MOST_DEPTH) -> Programs:
     """Return which programs of a command gave its exit code. Of what cannot be read any of its words may have."""
-    text = form.run_by(words, shell)
+    text = reader.run_by(words, shell)
     if text is None:
         return Programs(frozenset(map(_base, words[:1])), frozenset())
     joined = [one for one in reader.commands(text) if not one.defines]
     if not joined:
         return Programs(frozenset([text]), frozenset())
-    if len(joined) == 1 and depth and form.run_by(joined[0].words) is not None:
+    if len(joined) == 1 and depth and reader.run_by(joined[0].words) is not None:
         return programs(joined[0].words, depth=depth - 1)
-    each = form.every(joined)
+    each = reader.every(joined)
     every = _names(each)
     if any(one.name in _LEAVING or one.name == "set" for one in each) or "pipefail" in text:
         return Programs(every, frozenset())
-    deciding = _names(form.every([stages[-1] for stages in last_list(joined)]))
+    deciding = _names(reader.every([stages[-1] for stages in last_list(joined)]))
     return Programs(deciding, every - deciding)
 
 

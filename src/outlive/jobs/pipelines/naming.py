@@ -6,8 +6,8 @@ import re
 
 from outlive import limits
 from outlive.core.quoted import one_line
-from outlive.core.shell import form, reader
-from outlive.core.shell.form import Command
+from outlive.core.shell import reader
+from outlive.core.shell.reader import Command
 
 _NAMED_WORDS = 2
 # What they prepare says more
@@ -74,7 +74,7 @@ def name_of(command: list[str]) -> str:
 def main_words(command: list[str]) -> list[str]:
     """Return the words of the command that a job is named for; none if it has none."""
     words = command if len(command) > 1 else _words(command[0])
-    inside = form.run_by(words) if words else None
+    inside = reader.run_by(words) if words else None
     words = [word for word in (inside and _words(inside)) or words if word.strip()]
     return without_starters(words) if words else []
 
@@ -133,7 +133,7 @@ def _words(text: str) -> list[str]:
 def _first_stages(joined: list[Command]) -> list[list[str]]:
     """Return the words of the first stage of each pipeline, those inside groups and loops too."""
     found = []
-    for stages in form.pipelines([one for one in joined if not one.defines]):
+    for stages in reader.pipelines([one for one in joined if not one.defines]):
         first = next((one for one in stages if one.kind or one.name not in _BEFORE), stages[0])
         found += _first_stages(first.inside) if first.kind else [first.words]
     return found

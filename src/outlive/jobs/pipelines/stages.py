@@ -12,7 +12,7 @@ from collections.abc import Mapping
 
 import outlive
 from outlive.core.records import Definition
-from outlive.core.shell import form, reader
+from outlive.core.shell import reader
 from outlive.store import atomic_file
 from outlive.store.inspection.inspection import Inspection
 from outlive.store.job_dir import STAGES, JobDir
@@ -34,9 +34,9 @@ def of(definition: Definition) -> list[str]:
     joined = reader.commands(definition.command[0])
     if not joined or joined[-1].operator == "&":
         return []
-    *others, last = form.pipelines(joined)
+    *others, last = reader.pipelines(joined)
     before = joined[-len(last) - 1].operator if others else ""
-    around = form.every([one for stages in others for one in stages])
+    around = reader.every([one for stages in others for one in stages])
     if len(last) < 2 or last[0].is_negated or any(one.defines for one in around):
         return []
     is_reached = before in (";", "\n", "&") and not any(one.name in _LEAVING for one in around)

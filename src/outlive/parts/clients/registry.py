@@ -100,7 +100,7 @@ class Machine(NamedTuple):
     def place(self, variable: str, *usual: str) -> tuple[str, ...]:
         """Return the directory that a variable names, or its usual place below the home."""
         given = self.env.get(variable)
-        if given and variable.startswith("XDG_") and not given.startswith("/"):  # as in core/base_directories.py
+        if given and variable.startswith("XDG_") and not given.startswith("/"):  # as in system/user.py
             given = None
         return (given,) if given else (self.home, *usual)
 

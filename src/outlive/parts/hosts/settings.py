@@ -1,6 +1,6 @@
 """What `[hosts.NAME]` of the configuration may hold."""
 
-from outlive.core.hosts import HostSettings
+from outlive.config import HostSettings
 from outlive.core.nearest import meant
 from outlive.core.records import LOCAL, NETWORKS, SANDBOXES
 from outlive.errors import OutliveError, misconfigured

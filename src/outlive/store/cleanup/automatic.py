@@ -3,28 +3,31 @@
 The supervisor of a job does it after the job is over, all sinks were notified and the locks are
 released: no caller waits for that process, it knows the bounds of the caller that started the job,
 and where no jobs end nothing grows. One process at a time collects in a root, and not too often: it
-holds a lock on `.collected`, which says when one last did (when_to_collect.py).
+holds a lock on `.collected`. The time of this file says when one last did; one without content is new.
 """
 
 from __future__ import annotations
 
+import fcntl
 import os
 import time
 from collections.abc import Callable
 from contextlib import suppress
 
-from outlive.core.bounds import Bounds
-from outlive.core.records import State
+from outlive.core.records import Bounds, State
 from outlive.core.units import seconds_of
 from outlive.errors import OutliveError
-from outlive.store.cleanup import delete, disk_use, when_to_collect
+from outlive.store import atomic_file
+from outlive.store.cleanup import delete, disk_use
 from outlive.store.cleanup.deletions import Deletions
 from outlive.store.cleanup.surplus import Ended, Share, surplus
 from outlive.store.inspection import completion, inspect, workspace
 from outlive.store.job_dir import JobDir
 from outlive.store.root import Store
-from outlive.system.fds import Closing
+from outlive.system.fds import DIRECTORY, Closing
 
+_COLLECTED = ".collected"
+_EVERY_S = 60.0
 GC_WORK_S = 20.0  # no further job is deleted after this; the next collection goes on
 # After a pause this long, or a jump of the clock, the first collection deletes nothing
 GC_PAUSE_S = 7 * 86_400.0
@@ -36,12 +39,12 @@ def collect(store: Store, bounds: Bounds, noted: Callable[[str, str, str], None]
     """Delete the jobs beyond the bounds; return how many. 0 also if it is not time yet, if another
     process is at it, or if the root cannot be written. `noted`: as of `Deletions`."""
     now = time.time()
-    with suppress(OSError), Closing(when_to_collect.locked(store.fd)) as stamp:
+    with suppress(OSError), Closing(_locked(store.fd)) as stamp:
         status = os.fstat(stamp)
-        if not when_to_collect.is_due(status):
+        if not _is_due(status):
             return 0
-        when_to_collect.begin(stamp)
-        last = when_to_collect.last(status)
+        _begin(stamp)
+        last = _last(status)
         if last is not None and now - last > GC_PAUSE_S:
             return 0
         with Deletions(store, "automatic", noted) as deletions:
@@ -123,3 +126,46 @@ class _Survey:
         are the share of the file system; None where the store is below it."""
         share = None if limit is None else Share(limit, self._kept_bytes, int(limit * _TARGET))
         return surplus(self._ended, bounds, now=now, other_bytes=self._other_bytes, share=share)
+
+
+# --- when ---
+
+
+def _last(status: os.stat_result) -> float | None:
+    """Return when the jobs were last looked at (Unix seconds), by the status of the file; None if they never were."""
+    return status.st_mtime if status.st_size else None
+
+
+def _is_due(status: os.stat_result) -> bool:
+    """Return whether a look is due. One in the future was before the clock was set back."""
+    before = _last(status)
+    return before is None or not 0 <= time.time() - before < _EVERY_S
+
+
+def _begin(fd: int) -> None:
+    """Write into the locked file that a look begins: a look that a damaged job kills is not repeated at every end of a
+    job. Errors: OSError."""
+    os.pwrite(fd, b"\n", 0)
+    os.utime(fd, (time.time(),) * 2)
+
+
+def is_time(path: str) -> bool:
+    """Return whether automatic gc is to be run in this root. Errors: OSError."""
+    with Closing(os.open(path, DIRECTORY)) as root:
+        if os.fstat(root).st_uid != os.geteuid():
+            return False
+        try:
+            return _is_due(os.stat(_COLLECTED, dir_fd=root, follow_symlinks=False))
+        except FileNotFoundError:
+            return True
+
+
+def _locked(root: int) -> int:
+    """Return an fd of the file, for this process alone. Errors: OSError, BlockingIOError while another one has it."""
+    fd = atomic_file.open_regular(root, _COLLECTED, os.O_RDWR | os.O_CREAT)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(fd)
+        raise
+    return fd

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from outlive.core.bounds import Bounds
+from outlive.core.records import Bounds
 
 # Seconds since the end of a job: automatic gc, and any gc for the share of the file system, deletes no younger one
 GRACE_S = 300.0

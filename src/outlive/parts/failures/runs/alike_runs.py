@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from outlive.core.quoted import one_line
 from outlive.core.records import Definition
-from outlive.core.shell import form, reader
+from outlive.core.shell import reader
 from outlive.core.started import never_ran
 from outlive.errors import OutliveError
 from outlive.jobs import lookup
@@ -126,9 +126,9 @@ def _only_step(definition: Definition) -> Step | None:
     """Return the step of a command whose failures are all that its output reports."""
     if not definition.command:  # it cannot be read
         return None
-    text = form.run_by(definition.command, definition.shell)
+    text = reader.run_by(definition.command, definition.shell)
     if text is not None:
-        *before, last = form.pipelines(reader.commands(text)) or [[]]
+        *before, last = reader.pipelines(reader.commands(text)) or [[]]
         is_whole = len(last) == 1 and not last[0].kind and not last[0].operator and ">" not in text.replace("2>&1", "")
         if not is_whole or any(len(one) > 1 or one[0].name not in _QUIET for one in before):
             return None
@@ -138,7 +138,7 @@ def _only_step(definition: Definition) -> Step | None:
 def _directory(definition: Definition) -> str:
     """Return the directory of a job behind each `cd` to a place that its text names."""
     cwd = definition.cwd
-    for command in reader.commands(form.run_by(definition.command, definition.shell)):
+    for command in reader.commands(reader.run_by(definition.command, definition.shell)):
         if command.words[:1] == ["cd"] and len(command.words) == 2 and command.operator in _BETWEEN:
             cwd = os.path.normpath(os.path.join(cwd, os.path.expanduser(command.words[1])))
     return cwd
@@ -150,6 +150,6 @@ def _program(definition: Definition) -> str:
 
 def _programs(definition: Definition) -> set[str]:
     """Return the programs of a command that may be its point."""
-    joined = reader.commands(form.run_by(definition.command, definition.shell))
-    each = [command.words for command in form.every(joined) if not command.kind and command.words]
+    joined = reader.commands(reader.run_by(definition.command, definition.shell))
+    each = [command.words for command in reader.every(joined) if not command.kind and command.words]
     return {words[0] for words in map(naming.without_starters, each)} - naming.BESIDE | {_program(definition)}

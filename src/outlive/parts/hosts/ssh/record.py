@@ -1,6 +1,6 @@
 """`engine.json` of a job on a host of kind ssh."""
 
-from outlive.core.hosts import HostSettings
+from outlive.config import HostSettings
 from outlive.core.record import Record
 from outlive.core.records import Queue
 

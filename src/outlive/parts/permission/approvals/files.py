@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from outlive.core.shell import form, reader
+from outlive.core.shell import reader
 from outlive.parts.permission.approvals import unheld
 from outlive.parts.permission.approvals.facts import decides
 from outlive.parts.permission.approvals.unheld import BRACES, DEEPEST, SOURCES, VARIABLE, is_interpreter
@@ -106,7 +106,9 @@ def _stamps(
     firsts = [word for text in command for word in _FIRST_WORD.findall(text)] if shell else command[:1]
     each = _each(command) if shell else [[*command]]
     firsts = reached.first(_MOST_LOOKED_FOR, [*firsts, *(words[0] for words in each)], "programs")
-    reads = any(map(is_interpreter, words)) or not SOURCES.isdisjoint(firsts) or not all(map(form.is_shell, shell[:1]))
+    reads = (
+        any(map(is_interpreter, words)) or not SOURCES.isdisjoint(firsts) or not all(map(reader.is_shell, shell[:1]))
+    )
     of_variables = _of_variables(called, known)
     looked = _Looked(cwd, path, words, reached)
     programs = [word for word in (*words, *of_variables) if looked.is_program(word)]
@@ -128,7 +130,7 @@ def _stamps(
 
 def _each(command: Sequence[str]) -> list[list[str]]:
     """Return the words of each command in what a shell reads, as far as it can be read."""
-    return [one.words for text in command for one in form.every(reader.commands(text)) if one.words]
+    return [one.words for text in command for one in reader.every(reader.commands(text)) if one.words]
 
 
 def _starts_another(words: Sequence[str]) -> bool:

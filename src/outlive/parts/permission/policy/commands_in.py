@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from outlive import limits
-from outlive.core.shell import form, reader
+from outlive.core.shell import reader
 from outlive.parts.permission.policy import runners, system_shells
 from outlive.parts.permission.policy.harmless import use_of
 
@@ -75,7 +75,7 @@ def commands(
     if shell is None:
         return [Command(words, unread=runners.runs_another(words))]
     text = words[0]
-    if not form.is_shell(shell[0]) or not shell[1:] or not _STRING_FLAGS.issuperset(shell[1:]):
+    if not reader.is_shell(shell[0]) or not shell[1:] or not _STRING_FLAGS.issuperset(shell[1:]):
         return [Command([text], unread=f"the shell `{' '.join(shell)}` reads it")]
     found, why = _split(text)
     if not system_shells.is_of_the_system(shell[0], path):  # it may do more than a shell would
@@ -113,7 +113,7 @@ def _split(text: str) -> tuple[list[Command], str | None]:
     return found, None
 
 
-def _why_other(command: form.Command) -> str | None:
+def _why_other(command: reader.Command) -> str | None:
     """Return why a command may be another than its words say; None if it is not."""
     word, *rest = command.words
     name = os.path.basename(word)

@@ -9,7 +9,7 @@ import signal
 import time
 from collections.abc import Iterator, Mapping
 
-from outlive.core.hosts import HostSettings
+from outlive.config import HostSettings
 from outlive.errors import OutliveError
 from outlive.parts.hosts.findings import visible
 from outlive.parts.hosts.ssh.connecting import wire

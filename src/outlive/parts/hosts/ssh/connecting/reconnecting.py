@@ -13,7 +13,7 @@ import zlib
 from collections.abc import Callable, Mapping
 from typing import Protocol
 
-from outlive.core.hosts import HostSettings
+from outlive.config import HostSettings
 from outlive.parts.hosts.ssh.connecting import wire, words
 from outlive.parts.hosts.ssh.connecting.bundle import Bundle
 from outlive.parts.hosts.ssh.connecting.connection import Broken, Connection, is_crowded
