@@ -45,7 +45,7 @@ FLOORS = (
     ("",),  # outlive/__init__.py
     ("limits",), ("errors",), ("core",), ("answers",), ("system",),
     ("config",), ("store",), ("render",), ("supervisor",),
-    ("launch",), ("jobs",), ("part",), ("part_of_job",), ("verbs",), ("cli", "mcp"), ("parts",), ("__main__",),
+    ("launch",), ("jobs",), ("part",), ("verbs",), ("cli", "mcp"), ("parts",), ("__main__",),
 )  # fmt: skip
 FLOOR = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}
 # Guardian and supervisor are long-lived and many, and start within milliseconds: the ground floor only.

@@ -7,7 +7,7 @@ code of the part ("module:name"): it is read where nothing of the part runs.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:  # TAB loads this, and a supervisor of a job with limits
@@ -16,7 +16,7 @@ if TYPE_CHECKING:  # TAB loads this, and a supervisor of a job with limits
     from outlive.core import records
     from outlive.jobs import context
     from outlive.jobs.conditions import awaited_end
-    from outlive.render import screen, sources, view
+    from outlive.render import screen, sources
     from outlive.store import job_dir
     from outlive.store.inspection import inspection
     from outlive.store.output import line_index, merged
@@ -36,7 +36,7 @@ Screen: TypeAlias = "screen.Screen"
 Source: TypeAlias = "sources.Source"
 State: TypeAlias = "records.State"
 Text: TypeAlias = "sources.Text"
-View: TypeAlias = "view.View"
+View: TypeAlias = "sources.View"
 
 
 class Act(NamedTuple):
@@ -159,7 +159,7 @@ class Part:
     engines: Mapping[str, str] = {}
 
     # Section of the configuration → "module:function" of what its code in a supervisor needs to note something elsewhere
-    # (supervisor/events/noting.py): takes (Config, environment of the caller), and returns an object of JSON; None: it notes
+    # (supervisor/added.py): takes (Config, environment of the caller), and returns an object of JSON; None: it notes
     # nothing. It is asked right before a job is handed to a supervisor, to the mirror of one on another machine, or to Slurm
     for_supervisor: Mapping[str, str] = {}
     # Section of the configuration → "module:function" that takes note of what a caller is about to do (Act), or refuses it: in
@@ -172,7 +172,7 @@ class Part:
 
     # --- a job that it has something to do with ---
 
-    # "module:class" of an OfJob (part_of_job.py). It is loaded for a job that has a member of the part in `meta.json`, or for
+    # "module:class" of an OfJob (part.py). It is loaded for a job that has a member of the part in `meta.json`, or for
     # each job if the part keeps none, and for long waits ahead
     of_job: str = ""
     # Argument of a verb that makes a job, or of list, poll, log, tail, wait, usage, kill or remove → "module:ARGUMENTS" that
@@ -290,3 +290,55 @@ class Part:
     # How many ms a call of a client may last: takes (its name, environment and directory of the server). None: not known. It
     # is asked at the client's first call
     longest_call_ms: str = ""
+
+
+class OfJob:
+    """What a part does for one job in a caller, a command line or a server: for a job that has a member of the part in `meta.json`, or for each job if the part keeps none. By
+    default it does nothing."""
+
+    def __init__(self, definition: Definition) -> None:
+        self.definition = definition
+
+    def check(self) -> None:
+        """Refuse a job that is to be made, or made again, and could not do what it asks for. It is asked before anything is
+        made. Errors: invalid_argument."""
+
+    def needs_scope(self) -> bool:
+        """Return whether a job of this machine should be started in a systemd scope of its own, where one can be had. It is
+        asked right before the start."""
+        return False
+
+    def facts(self) -> Iterable[tuple[str, str]]:
+        """Return label and text of what a person is shown of the job who is asked whether it may run."""
+        return ()
+
+    def needs(self, state: State | None = None) -> Iterable[Need]:
+        """Return the jobs that the job waits for, or waited for, before it starts: a call that ends it and them ends it first.
+        `state`: how it is now; without it nothing is said to hold."""
+        return ()
+
+    def ends(self) -> Sequence[AwaitedEnd] | None:
+        """Return the ends of other jobs for which the job waits before it starts; None if it waits for more than such."""
+        return ()
+
+    def ports(self, state: State | None) -> Mapping[str, int | None]:
+        """Return the ports that the job was given, by the names by which a condition may ask for one; None as long as it has
+        not started (`state` None: there is none yet)."""
+        return {}
+
+    def given_to(self, inspection: Inspection) -> Said | None:
+        """Return what the job was given, in the fields of `given`, and what of it could not be given. None: nothing."""
+        return None
+
+    def entry_of(self, inspection: Inspection) -> Fields | None:
+        """Return what an entry of a list says of the job: a record of `listed`; None: nothing. It is asked for each entry."""
+        return None
+
+    def described(self, look: Look) -> Said | None:
+        """Return what the part says of the job; None: nothing. It is asked for each answer about one job."""
+        return None
+
+    def wants_person(self, inspection: Inspection, job: JobDir) -> str | None:
+        """Return what is to be said of a running job without a terminal that does nothing more until a person comes; None
+        of others. A caller who waits for it asks after some seconds, and is answered then."""
+        return None

@@ -1,4 +1,4 @@
-"""The answers of list, tag set and notify set."""
+"""The answers of list, tag set, notify set and help."""
 
 from __future__ import annotations
 
@@ -88,3 +88,7 @@ class NotifySet(Answer):  # of notify set
     job: Job = part(Job)
     notification: Notification = field(known.NOTIFICATION)
     hint: str | None = known.HINT
+
+
+class Help(Answer):  # of process help
+    actions: dict[str, str] = field("What each action of process does, and its arguments.", brief=ALWAYS)

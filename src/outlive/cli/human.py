@@ -22,7 +22,7 @@ from outlive.core.members import entries_of, number_of, object_of, text_of, text
 from outlive.core.units import duration, seconds_of, size
 from outlive.render import events, times
 from outlive.render.plain_text import readable
-from outlive.verbs import brief
+from outlive.verbs import envelope
 
 HEAD = ("JOB", "STATE", "RESULT", "AGE", "NAME", "TAGS")
 
@@ -98,7 +98,9 @@ def _jobs(answer: dict[str, object], style: Style, *, verbose: bool) -> str:
         more["COMMAND"] = [quoted.command(texts_of(job, "command")) for job in jobs]
     if all(map(summary.ended_badly, jobs)):
         more["LAST LINE"] = [text_of(job, "last_line") or text_of(job, "message") for job in jobs]
-    besides = [brief.besides(brief.of_entry(job, Listed), Listed.flat(), Listed.in_sentences()) for job in jobs]
+    besides = [
+        envelope.besides(envelope.brief_entry(job, Listed), Listed.flat(), Listed.in_sentences()) for job in jobs
+    ]
     more |= {
         name.upper(): [one.get(name, "") for one in besides]
         for name in dict.fromkeys(name for one in besides for name in one)

@@ -14,7 +14,7 @@ from outlive.jobs import adoption, lookup
 from outlive.jobs.context import Context
 from outlive.jobs.interaction import shown_output
 from outlive.store.output.merged import Output
-from outlive.verbs import brief
+from outlive.verbs import envelope
 
 # Answers about one job of which a person wants to know these things, and the rest with -v
 TYPES = frozenset({"run", "start", "restart", "create", "status", "poll", "wait", "kill", "approve", "deny"})
@@ -65,7 +65,7 @@ def of(answer: dict[str, object], style: Style) -> str:
     lines += map(line, parts.lines(answer))
     if answer.get("type") == "status":
         fields = verbs.fields_of("status")
-        rest = brief.besides(brief.of(answer, fields), fields, Status.in_sentences() | _TOLD)
+        rest = envelope.besides(envelope.brief(answer, fields), fields, Status.in_sentences() | _TOLD)
         lines += [f"{name.replace('_', ' ')}: {line(value)}" for name, value in rest.items()]
     # What a person approves, or just did
     lines += [f"  {fact['label']}: {fact['value']}" for fact in entries_of(object_of(answer, "approval"), "facts")]

@@ -74,7 +74,7 @@ KEYS: dict[str, dict[str, tuple[str, object]]] = {
         "notify_on_exit_empty_success": ("boolean", False),
     },
     "output": {
-        # What of output is shown that is longer than an answer may be: render/view.py
+        # What of output is shown that is longer than an answer may be: render/sources.py
         "show": ("auto|plain", "auto"),
         # Which lines report a failure, besides those built in: parts/failures/lines/problem_matchers.py, in the file alone
         "problem_matcher": (TABLES, None),

@@ -16,7 +16,7 @@ WAITING = "waiting"  # phase of a job that is `created`, and whose supervisor wa
 READ, CONTROL, EXEC = RIGHTS = ("read", "control", "exec")
 SANDBOXES = ("read-only", "workspace-write", "off")  # each from the least that a job may do to the most
 GIT = ("read", "write")  # what a sandboxed job may do to repositories; the stricter first
-AUTO, PLAIN = SHOWS = ("auto", "plain")  # what is shown of long output (render/view.py)
+AUTO, PLAIN = SHOWS = ("auto", "plain")  # what is shown of long output (render/sources.py)
 NETWORKS = ("none", "loopback", "open")
 LOCAL = "local"  # the host that is this machine
 REGEX, CONTAINS = MATCH_TYPES = ("regex", "contains")  # of a watch

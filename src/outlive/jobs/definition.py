@@ -23,7 +23,7 @@ from outlive.errors import OutliveError, argument, from_os, invalid, shortened
 from outlive.jobs import command as command_module
 from outlive.jobs import watch_spec
 from outlive.jobs.context import Context, Principal
-from outlive.jobs.pipelines.naming import name_of
+from outlive.jobs.programs import name_of
 from outlive.jobs.starting import boundary, gate
 from outlive.jobs.starting.plan import Plan
 from outlive.jobs.told import ownership

@@ -18,10 +18,10 @@ from outlive.core.ids import short_id
 from outlive.core.records import Sandbox, Sources
 from outlive.core.started import has_begun, started_at
 from outlive.core.units import seconds_or
+from outlive.jobs import programs
 from outlive.jobs.context import Context
 from outlive.jobs.diagnosis import other_machine, use
 from outlive.jobs.diagnosis.use import Figures
-from outlive.jobs.pipelines import stages
 from outlive.jobs.processes import descendants, stopped_supervisor
 from outlive.jobs.starting import gate
 from outlive.part import Look, Said
@@ -200,7 +200,7 @@ def stages_of(inspection: Inspection, job: JobDir) -> list[int] | None:
     definition = inspection.definition
     if definition.shell is None or "|" not in definition.command[0]:
         return None
-    return stages.codes(inspection, job)
+    return programs.stage_codes(inspection, job)
 
 
 def usage(inspection: Inspection, job: JobDir, output: Output) -> dict[str, object] | None:

@@ -7,9 +7,11 @@ from __future__ import annotations
 import json
 import sys
 import traceback
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from functools import partial
 
+import anyio
 from anyio.abc import TaskGroup
 from mcp import MCPError, types
 from mcp.server.caching import CacheHint
@@ -23,7 +25,6 @@ from outlive.config import Config
 from outlive.core.place import resolve_name
 from outlive.errors import OutliveError
 from outlive.mcp import private_parts, shown, threads
-from outlive.mcp.background import BackgroundTasks
 from outlive.mcp.caller import DELIVERY, CallerOf, Request, client_of, on_stdio
 from outlive.mcp.extension import Answer, Call, Extension, Front, Handler, Instead
 from outlive.mcp.introduction import TOOLS_CACHE, Introduction
@@ -35,6 +36,29 @@ from outlive.mcp.tools.text import answers as text
 from outlive.system.waiting import in_turn
 from outlive.verbs import envelope
 from outlive.verbs.spec import BRIEF, FULL
+
+
+class BackgroundTasks:
+    """The lifespan of the SDK's server: the task group of what goes on between calls. The SDK enters a lifespan once for
+    the server, and once more for each SSE stream; all of them share the group of the first, which ends with the
+    server."""
+
+    def __init__(self) -> None:
+        self._group: TaskGroup | None = None
+
+    @asynccontextmanager
+    async def __call__(self, _server: Server[TaskGroup]) -> AsyncIterator[TaskGroup]:
+        if self._group is not None:
+            yield self._group
+            return
+        async with anyio.create_task_group() as group:
+            self._group = group
+            try:
+                yield group
+            finally:
+                self._group = None
+                group.cancel_scope.cancel()
+
 
 _LARGE_CHARS = 65_536  # of an answer that is rendered in a thread: it would keep all other calls waiting
 _BUG = "This is a bug in outlive; its log (stderr) has the details. Jobs are not affected."

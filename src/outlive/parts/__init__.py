@@ -22,11 +22,11 @@ if TYPE_CHECKING:  # a supervisor asks this list for names alone
         Hold,
         JobDir,
         Need,
+        OfJob,
         Part,
         Selected,
         State,
     )
-    from outlive.part_of_job import OfJob
 
 NAMES = (
     "completion",
@@ -75,7 +75,7 @@ SECTIONS = {"sandbox": "sandbox", "audit": "audit", "policy": "permission", "mcp
 # Section of the configuration with a table for each name → the part that reads them (`sections`)
 TABLES = {"hosts": "hosts", "queue": "queues"}
 # Parts with code for supervisors: after, limits, ports and queues do something for a job that has such a member
-# (supervisor/added.py), which is not started without; audit notes what a supervisor did (supervisor/events/noting.py). A job
+# (supervisor/added.py), which is not started without; audit notes what a supervisor did (supervisor/added.py). A job
 # waits for a slot of its queue last: it holds the slot from then on
 IN_SUPERVISOR = ("after", "limits", "ports", "audit", "queues")
 # The part that starts the command of a job with such a member in a sandbox: its module `in_supervisor` has CONFINEMENT

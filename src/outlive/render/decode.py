@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 import re
 
-from outlive.render.escapes import MAX_SEQUENCE_BYTES, UNFINISHED
+from outlive.render.plain_text import MAX_SEQUENCE_BYTES, UNFINISHED
 
 _MAX_CUT_BYTES = 3  # of a UTF-8 character that is not complete
 MAX_HELD_BYTES = MAX_SEQUENCE_BYTES + _MAX_CUT_BYTES

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from outlive import limits
 from outlive.render.decode import MAX_HELD_BYTES, decode
-from outlive.render.escapes import without_rest
+from outlive.render.plain_text import without_rest
 from outlive.render.redraws import replayed
 from outlive.render.window import text_of
 from outlive.store.output.merged import Output

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 
-from outlive.render.escapes import CSI
-from outlive.render.plain_text import REMOVED, SPARE_BLANKS, Line, number, readable
+from outlive.render.plain_text import CSI, REMOVED, SPARE_BLANKS, Line, number, readable
 
 # Up and down, both also to the first column, and what is below erased. Groups: parameter, final character
 _VERTICAL = rf"{CSI}([0-9]*+)([ABEFJ])|\x1bM"

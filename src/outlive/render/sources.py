@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import closing
-from typing import NamedTuple, Protocol, TypeAlias
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from outlive.answers.spans import Gap
+from outlive.config import Config
 from outlive.core.ids import short_id
+from outlive.core.records import PLAIN
 from outlive.render.decode import decode, hides_bytes, leading_cut
-from outlive.render.escapes import without_begun, without_rest
-from outlive.render.plain_text import readable
+from outlive.render.plain_text import readable, without_begun, without_rest
 from outlive.render.redraws import replayed, without_frames
 from outlive.store.job_dir import JobDir
 from outlive.store.output.gap import Hole
@@ -165,3 +166,32 @@ def lines_kept(lines: Lines, start: int, stop: int) -> int:
     hole = lines.hole
     gone = hole.lines if hole.crossed_by(start, stop) and start <= hole.start else 0
     return lines.before(stop) - lines.before(start) - gone
+
+
+class View:
+    """At most `max_bytes` of text, with escape sequences if `raw`. `show`: what is chosen of longer output; `auto`:
+    the lines that report a failure, which `matchers` of the configuration and those built in name, the end and the beginning; `plain`: the
+    beginning and the end. `decoding` of the output (`decoding` in window.py). (A NamedTuple would
+    take a call of the command line 1 ms.)"""
+
+    def __init__(
+        self,
+        max_bytes: int,
+        raw: bool = False,
+        show: str = PLAIN,
+        matchers: tuple[Any, ...] = (),
+        decoding: Decoding | None = None,
+    ) -> None:
+        self.max_bytes, self.raw, self.show, self.matchers, self.decoding = max_bytes, raw, show, matchers, decoding
+        self.replay = False  # as of a Source
+        self.goes_on = False  # the command works: of steps that are all alike only the last ones are shown
+
+
+def view_of(
+    config: Config, max_bytes: int, *, raw: bool = False, show: str | None = None, decoding: Decoding | None = None
+) -> View:
+    """Return the view of a call."""
+    matchers = config.get("output", "problem_matcher") or ()
+    view = View(max_bytes, raw, show or config.get("output", "show"), matchers, decoding)
+    view.replay = True
+    return view

@@ -13,9 +13,8 @@ from outlive.answers.spans import Cut
 from outlive.core.records import AUTO
 from outlive.render import head_and_tail
 from outlive.render.decode import hides_bytes, leading_cut, trailing_cut
-from outlive.render.escapes import without_rest
-from outlive.render.sources import Decoding, Excerpted, Source, Text, gaps_in
-from outlive.render.view import View
+from outlive.render.plain_text import without_rest
+from outlive.render.sources import Decoding, Excerpted, Source, Text, View, gaps_in
 from outlive.store.job_dir import JobDir
 from outlive.store.output.gap import Hole
 from outlive.store.output.merged import Output

@@ -33,7 +33,7 @@ COMPLETION, NOTIFICATIONS = "completion_event.json", "notification_events.ndjson
 STDIN_DATA = "stdin.data"
 USAGE = "usage.ndjson"  # samples of what the job used (supervisor/sampling.py)
 SCRIPT = "script"
-STAGES = "stages"  # the exit codes of a pipeline, as bash wrote them (jobs/pipelines/stages.py)
+STAGES = "stages"  # the exit codes of a pipeline, as bash wrote them (jobs/programs.py)
 MASKS = (".mask0", ".mask1")  # where values of masked variables stand in the logs (store/output/masks.py)
 IO, CONTROL, FIFOS = ".io", ".io/control", (".io/stdout", ".io/stderr")
 # How far each log was searched for the patterns of watches

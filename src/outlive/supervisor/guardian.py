@@ -18,8 +18,8 @@ from collections.abc import Callable
 from outlive.store.inspection import unseen_end  # noqa: F401 - for `inspect`, before the fork
 from outlive.store.job_dir import SUPERVISOR_BYTE, JobDir
 from outlive.supervisor import large_code
-from outlive.supervisor.escrow import Escrow
 from outlive.supervisor.fork_protocol import MESSAGE_BYTES, Pair, read
+from outlive.supervisor.job_fds import Escrow
 from outlive.supervisor.pair_supervisor import PairSupervisor, collect_if_due, last_message
 from outlive.supervisor.request import Request, report_fault
 from outlive.supervisor.starting import takeover

@@ -1,6 +1,6 @@
 """The open files by which a supervisor reaches its job, and the sources of the job's output.
 
-Copies of these files are queued in an escrow (escrow.py), so that they stay open when the
+Copies of these files are queued in an escrow, so that they stay open when the
 supervisor is killed.
 """
 
@@ -13,10 +13,58 @@ from outlive import limits
 from outlive.core.records import Identity
 from outlive.store.job_dir import FIFOS, JobDir
 from outlive.supervisor.control_server import listen
-from outlive.supervisor.escrow import Escrow
 from outlive.supervisor.fork_protocol import HELD
 from outlive.system import fds, process, splice
 from outlive.system import pty as pty_module
+
+
+class Queue:
+    """Named open files in a pair of connected sockets, both ends open in guardian and supervisor: what is sent into it is
+    queued in the kernel, and a queued fd is an open fd. The guardian can sleep in waitpid and never touch it; after a SIGKILL
+    it takes the queue over. (Read ends held nowhere else lost bytes in 56 of 100 runs; with an escrow in 0 of 100.)"""
+
+    def __init__(self) -> None:
+        self._in, self._out = fds.pair()
+
+    def filenos(self) -> set[int]:
+        return {self._in.fileno(), self._out.fileno()}
+
+    def put(self, held: dict[str, int]) -> None:
+        """Queue copies of these fds under their names. The caller's own stay open."""
+        fds.send(self._in, ",".join(held).encode(), tuple(held.values()))
+
+    def take(self) -> dict[str, int]:
+        """Take everything out of the queue, and return it by name. Never blocks."""
+        self._out.setblocking(False)
+        files: dict[str, int] = {}
+        while True:
+            try:
+                names, numbers = fds.receive(self._out, 4096)
+            except BlockingIOError:
+                return files
+            files.update(zip(names.decode().split(","), numbers, strict=False))
+
+    def empty(self) -> None:
+        """Close everything that is queued."""
+        for fd in self.take().values():
+            os.close(fd)
+
+
+class Escrow(Queue):
+    """What a successor goes on with. `stdin` has the write end of an open stdin alone: end of file has to
+    be able to close all copies of it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.stdin = Queue()
+
+    def filenos(self) -> set[int]:
+        return super().filenos() | self.stdin.filenos()
+
+    def empty(self) -> None:
+        super().empty()
+        self.stdin.empty()
+
 
 _DROPPED = "dropped"  # in escrow
 _TERMINAL_HELD_BYTES = 131_072  # more than a terminal can hold: 64 KiB of buffers and 4 KiB in the line discipline

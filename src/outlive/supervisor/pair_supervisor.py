@@ -15,10 +15,9 @@ from collections.abc import Callable
 from outlive.errors import OutliveError
 from outlive.store.cleanup import automatic
 from outlive.store.root import Store
-from outlive.supervisor import large_code
-from outlive.supervisor.escrow import Escrow
-from outlive.supervisor.events import noting
+from outlive.supervisor import added, large_code
 from outlive.supervisor.fork_protocol import FREE, MESSAGE_BYTES, PREPARE, read, ready
+from outlive.supervisor.job_fds import Escrow
 from outlive.supervisor.request import Request, report_fault
 from outlive.supervisor.starting import takeover
 from outlive.supervisor.starting.start import start
@@ -159,7 +158,7 @@ def collect_if_due(request: Request, before: Callable[[], None] = lambda: None) 
         if is_due:
             before()
             os.nice(_GC_NICE)  # for good: only root may go back
-            automatic.collect(Store.existing(request.root), request.bounds, noting.of(request).deleted)
+            automatic.collect(Store.existing(request.root), request.bounds, added.notes_of(request).deleted)
     except (OSError, OutliveError):
         pass
     except Exception as error:  # noqa: BLE001 - the job is over, whatever is wrong with the others

@@ -14,7 +14,7 @@ from outlive.core.records import State
 from outlive.store.job_dir import USAGE, JobDir
 from outlive.supervisor.ending.members import Reaper
 from outlive.supervisor.event_loop import EventLoop
-from outlive.system import process_use
+from outlive.system import process
 from outlive.system.fds import Closing
 
 _LEAST_S = 2.0  # what ends sooner has no samples
@@ -47,7 +47,7 @@ class Sampling:
         self._timer.after(max(_LEAST_S, (time.monotonic_ns() - self._started_ns) / 1e9 / _PART))
 
     def _take(self) -> None:
-        use = process_use.of(self._pids(), whole=False)
+        use = process.use_of(self._pids(), whole=False)
         elapsed_ms = (time.monotonic_ns() - self._started_ns) // 1_000_000
         cpu_ms, memory = self._reaper.used_us(use) // 1000, self._reaper.memory_bytes(use)
         line = b"[%d,%d,%d,%d]\n" % (elapsed_ms, cpu_ms, memory, self._end_of_output())

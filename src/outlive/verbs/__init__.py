@@ -36,7 +36,7 @@ VERBS = {
     "remove": "declarations.ending",
     "restart": "declarations.starting",
     "gc": "declarations.ending",
-    "help": "declarations.administration",
+    "help": "declarations.listing",
     "notices": "notices",
     "mcp": "programs",
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from outlive import verbs
-from outlive.answers.help import Help
+from outlive.answers.listing import Help
 from outlive.jobs.context import Context
 from outlive.verbs.spec import DETAIL, Verb
 

@@ -18,17 +18,16 @@ from outlive.core.records import LOCAL, Definition
 from outlive.core.started import started_at
 from outlive.core.units import moment, seconds_or
 from outlive.errors import argument, invalid
-from outlive.jobs import adoption, job_answer, lookup
+from outlive.jobs import adoption, job_answer, lookup, programs
 from outlive.jobs.context import Context
 from outlive.jobs.interaction import shown_output
-from outlive.jobs.pipelines import stages
 from outlive.jobs.told import ownership
 from outlive.part import Selected
 from outlive.store.inspection.inspection import Inspection
 from outlive.store.job_dir import JobDir
 from outlive.store.output.merged import Output
 from outlive.system.waiting import checkpoint
-from outlive.verbs import brief
+from outlive.verbs import envelope
 from outlive.verbs.spec import FULL
 
 _CLOCK_S = 1  # by which the times of files may lag behind: the kernel takes them from its last tick
@@ -163,7 +162,7 @@ class _Tally:
 
 def _shown_bytes(ctx: Context, entry: Listed) -> int:
     full = entry.to_dict()
-    return len(json.dumps(full if ctx.detail == FULL else brief.of_entry(full, Listed)))
+    return len(json.dumps(full if ctx.detail == FULL else envelope.brief_entry(full, Listed)))
 
 
 def _of_pending(entries: list[Listed]) -> str | None:
@@ -421,7 +420,7 @@ def entry_of(ctx: Context, inspection: Inspection, job: JobDir) -> Listed:
             exit_code=state.exit_code,
             signal=state.signal,
             reason=state.reason,
-            stages=stages.codes(inspection, job),
+            stages=programs.stage_codes(inspection, job),
         ),
         created_at=definition.created_at,
         finished_at=state.finished_at,

@@ -23,9 +23,8 @@ from outlive.part import LogCall
 from outlive.render import head_and_tail, window
 from outlive.render.decode import MAX_HELD_BYTES, leading_cut, trailing_cut
 from outlive.render.search import Matched, search
-from outlive.render.sources import Excerpted, Source, lines_of
+from outlive.render.sources import Excerpted, Source, View, lines_of
 from outlive.render.times import Clock
-from outlive.render.view import View
 from outlive.store.job_dir import JobDir
 from outlive.store.output.merged import Output
 from outlive.store.output.patterns import Pattern

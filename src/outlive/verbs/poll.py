@@ -11,7 +11,7 @@ from outlive.jobs.context import Context
 from outlive.jobs.control_client import ControlClient
 from outlive.jobs.interaction import reading
 from outlive.jobs.told import known_to_session
-from outlive.render import view, window
+from outlive.render import sources, window
 
 
 def poll(
@@ -26,7 +26,7 @@ def poll(
     encoding: str | None = None,
 ) -> Polled:
     """Return the output since a position. Wait at most `timeout_ms` for output or the end. Reading consumes nothing."""
-    wanted = view.asked_for(ctx.config, max_bytes, raw=raw, show=show, decoding=window.decoding(encoding))
+    wanted = sources.view_of(ctx.config, max_bytes, raw=raw, show=show, decoding=window.decoding(encoding))
     began = time.monotonic()
     until = began + timeout_ms / 1000
     with lookup.open_job(ctx, job) as job_dir:

@@ -1,4 +1,4 @@
-"""End a job, if it still runs, and delete it."""
+"""Delete jobs: `remove` ends one first that still runs, `clear` takes those that have ended."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ import time
 from collections.abc import Sequence
 
 from outlive import limits
-from outlive.answers.ending import Deleted, DeletedJob
+from outlive.answers.ending import ALL, Deleted, DeletedJob
+from outlive.errors import OutliveError
 from outlive.jobs import acts, adoption, ending, lookup, several
 from outlive.jobs.context import Context
 from outlive.store.job_dir import JobDir
@@ -50,4 +51,25 @@ def _remove(ctx: Context, job_dir: JobDir, grace_ms: int) -> Deleted:
         wait_s = (grace_ms + limits.KILL_WAIT_EXTRA_MS) / 1000
         ending.end(ctx, job_dir, signal.SIGTERM, grace_ms, wait_s, removing=True)
     state, freed = ending.delete(ctx, job_dir, ending=True)
+    return Deleted(job=DeletedJob(job_id=job_dir.job_id, state=state), freed_bytes=freed)
+
+
+def clear(ctx: Context, *, job: str) -> Deleted:
+    """Delete the directory of a finished job, with its output, or those of all of the caller's own."""
+    if job == ALL:
+        return several.deleted(ctx, several.ended(ctx), lambda one: _delete(ctx, one))
+    with lookup.open_exactly(ctx, job, "clear", "a deletion cannot be taken back") as job_dir:
+        inspection = adoption.inspect_and_adopt(ctx, job_dir)
+        if not inspection.state.finished:
+            raise OutliveError(
+                "invalid_state",
+                f"the job is {inspection.state.state}; clear deletes finished jobs",
+                hint="remove ends it first.",
+            )
+        return _delete(ctx, job_dir)
+
+
+def _delete(ctx: Context, job_dir: JobDir) -> Deleted:
+    acts.about_to(ctx, "clear", job_dir.job_id)
+    state, freed = ending.delete(ctx, job_dir)
     return Deleted(job=DeletedJob(job_id=job_dir.job_id, state=state), freed_bytes=freed)

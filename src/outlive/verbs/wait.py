@@ -18,8 +18,8 @@ from outlive.jobs.context import Context
 from outlive.jobs.interaction import reading, shown_output
 from outlive.jobs.starting import boundary
 from outlive.jobs.told import known_to_session
-from outlive.render import ends, view
-from outlive.render.view import View
+from outlive.render import ends, sources
+from outlive.render.sources import View
 from outlive.store.job_dir import JobDir
 from outlive.store.output.merged import Output
 
@@ -76,7 +76,7 @@ def wait(
         others = [one for one in jobs if one is not chosen and (job or not done or one.wait.is_over or one.is_over)]
         shown = {one.job.job_id: one.last_lines(ctx, max_bytes // (4 * len(others))) for one in others}
         room = max_bytes - sum(len(text.encode()) for text in shown.values())
-        answer = chosen.answer(ctx, view.asked_for(ctx.config, room, raw=raw, show=show), done=done)
+        answer = chosen.answer(ctx, sources.view_of(ctx.config, room, raw=raw, show=show), done=done)
         if len(jobs) > 1 or not job:
             answer.name = chosen.wait.found.definition.name
             answer.jobs = [one.summary(shown.get(one.job.job_id)) for one in jobs]

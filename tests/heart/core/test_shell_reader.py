@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from outlive.core.shell import reader
-from outlive.jobs.pipelines import naming
+from outlive.core import shell_strings
+from outlive.jobs import programs
 
 PIECES = [
     *"(){}|&;<>$`'\"\\# \n=!*~\r", "a", "b ", "cd ", "2>&1", ">/dev/null ", "&& ", "<<E ", "E\n", "a=(", "$(", "[[ ", " ]]",
@@ -17,9 +17,9 @@ PIECES = [
 @given(st.lists(st.sampled_from(PIECES), max_size=14))
 def test_what_is_sure_are_simple_commands_alone_and_a_string_of_any_form_has_a_name(parts: list[str]) -> None:
     text = "".join(parts)
-    assert naming.name_of([text]) or not text.strip()
-    script = reader.read(text)
-    assert reader.every(reader.commands(text)) or not script.commands
+    assert programs.name_of([text]) or not text.strip()
+    script = shell_strings.read(text)
+    assert shell_strings.every(shell_strings.commands(text)) or not script.commands
     if script.unsure is None:
         assert not [one for one in script.commands if one.kind or one.inside or one.substituted or one.defines]
         assert not [one for one in script.commands if one.is_negated or one.is_setting or one.operator == "&"]
@@ -39,9 +39,12 @@ def test_a_string_that_is_unsure_is_read_all_the_same() -> None:
         ("a $'b\\'c' ${d} $((1 + 2))", [["a", "$'b\\'c'", "${d}", "$((1 + 2))"]]),
         ("f() { a; }; time -p ! f", [["a"], ["f"]]),
     ]
-    found = [(text, [one.words for one in reader.every(reader.commands(text)) if not one.kind]) for text, _ in rows]
+    found = [
+        (text, [one.words for one in shell_strings.every(shell_strings.commands(text)) if not one.kind])
+        for text, _ in rows
+    ]
     assert found == rows
-    assert all(reader.read(text).unsure for text, _ in rows)
+    assert all(shell_strings.read(text).unsure for text, _ in rows)
 
 
 def test_a_backslash_in_double_quotes_is_itself_before_most_characters() -> None:
@@ -49,16 +52,16 @@ def test_a_backslash_in_double_quotes_is_itself_before_most_characters() -> None
 o" "p
 q"'''
     words = ["a", "b\\nc", 'd"e', "f$g", "h\\i", "j\\!", "k\\n", "l m", "no", "p\nq"]
-    assert reader.commands(text)[0].words == words
+    assert shell_strings.commands(text)[0].words == words
 
 
 def test_a_loop_has_the_commands_whose_output_it_runs_over() -> None:
-    (loop,) = reader.commands("for x in $(ls | sort); do echo $x; done")
+    (loop,) = shell_strings.commands("for x in $(ls | sort); do echo $x; done")
     assert [one.name for one in loop.substituted] == ["ls", "sort"]
     assert [one.name for one in loop.inside] == ["echo"]
 
 
 def test_a_long_string_is_read_whole_and_a_deep_one_not_at_all() -> None:
-    assert reader.read("$(" * 50_000).unsure and not reader.read("f()" * 6_000).commands
-    assert reader.commands("a;" * 10_001) == []
-    assert len(reader.read("a;" * 60_000).commands) == 60_000
+    assert shell_strings.read("$(" * 50_000).unsure and not shell_strings.read("f()" * 6_000).commands
+    assert shell_strings.commands("a;" * 10_001) == []
+    assert len(shell_strings.read("a;" * 60_000).commands) == 60_000

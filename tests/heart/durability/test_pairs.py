@@ -17,8 +17,8 @@ import pytest
 
 from outlive.launch import fork_server
 from outlive.supervisor import pair_supervisor
-from outlive.supervisor.escrow import Escrow
 from outlive.supervisor.fork_protocol import FREE, LEND, PREPARE, Pair
+from outlive.supervisor.job_fds import Escrow
 from outlive.system import fault_points, fds, prctl, signals, tree
 from support import pair, processes
 from support.cli import Cli

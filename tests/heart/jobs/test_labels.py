@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from outlive import limits
 from outlive.core import labels
 from outlive.errors import OutliveError
-from outlive.jobs.pipelines import naming
+from outlive.jobs import programs
 
 
 class TestTags:
@@ -99,15 +99,15 @@ class TestNames:
             (["cat >x <<'E'\n" + "line\n" * 1_000 + "E\nmake all"], "make all"),
         ]  # fmt: skip
         for command, name in rows:
-            assert naming.name_of(command) == name
+            assert programs.name_of(command) == name
 
     def test_a_long_name_keeps_both_ends(self) -> None:
-        name = naming.name_of(["cat", "a" * 100 + ".log"])
+        name = programs.name_of(["cat", "a" * 100 + ".log"])
         assert len(name) <= limits.NAME_CHARS
         assert name.startswith("cat a") and name.endswith(".log")
 
     @given(st.lists(st.text(), min_size=1, max_size=4))
     def test_every_command_has_a_short_name_of_one_line(self, command: list[str]) -> None:
-        name = naming.name_of(command)
+        name = programs.name_of(command)
         assert 0 < len(name) <= limits.NAME_CHARS
         assert "\n" not in name

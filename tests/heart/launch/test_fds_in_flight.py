@@ -40,7 +40,7 @@ import errno, os, sys
 from outlive.core.records import Definition
 from outlive.store.inspection import adoptions
 from outlive.supervisor.starting import takeover
-from outlive.supervisor.escrow import Escrow
+from outlive.supervisor.job_fds import Escrow
 from outlive.supervisor.request import Request
 
 def put(*_):

@@ -16,7 +16,7 @@ import pytest
 
 import outlive
 from outlive import parts
-from outlive.part_of_job import OfJob
+from outlive.part import OfJob
 
 SOURCE = Path(outlive.__file__).parent
 OURS = "[name for name in sys.modules if name.partition('.')[0] == 'outlive']"
@@ -33,7 +33,7 @@ def test_a_fork_server_has_loaded_large_code_too() -> None:
     assert _reachable(loaded, HOOKS) == loaded
 
 
-# What a part does for a job in a caller (part_of_job.py): no supervisor calls it
+# What a part does for a job in a caller (part.py): no supervisor calls it
 HOOKS = {name for name, hook in vars(OfJob).items() if callable(hook)}
 IN_A_SERVER = {"tools", "reads_object", "longest_call_ms"}
 # Loaded before the wait: a look at a condition, or the program, comes first

@@ -10,7 +10,7 @@ import pytest
 
 from outlive import config, verbs
 from outlive.errors import OutliveError
-from outlive.mcp import instructions
+from outlive.mcp import introduction
 from outlive.mcp.tools import listing, schemas
 from outlive.mcp.tools.call import Tools
 from outlive.mcp.tools.offer import accepted, listed, process_verbs
@@ -110,15 +110,15 @@ def test_every_argument_has_a_type_without_which_codex_drops_its_description(too
 
 
 def test_the_first_line_of_the_instructions_says_what_a_model_needs_at_once() -> None:
-    line = instructions.INSTRUCTIONS.partition("\n")[0]
+    line = introduction.INSTRUCTIONS.partition("\n")[0]
     for said in ("jobs that survive", "prefer exec to the host's own shell", "still running → process wait"):
         assert said in line
     assert len(line) < 250
 
 
 def test_codex_which_cuts_instructions_at_a_thousand_characters_shows_all_of_them() -> None:
-    longest = instructions.INSTRUCTIONS + instructions.WITHOUT_DIRECTORY
-    assert len(longest) <= 1_030 and len(instructions.INSTRUCTIONS) <= 1_000
+    longest = introduction.INSTRUCTIONS + introduction.WITHOUT_DIRECTORY
+    assert len(longest) <= 1_030 and len(introduction.INSTRUCTIONS) <= 1_000
 
 
 # --- what it leaves open -------------------------------------------------------------------------------------------

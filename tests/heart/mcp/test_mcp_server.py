@@ -17,7 +17,7 @@ from mcp import Client, types
 
 from outlive.jobs.conditions import parse
 from outlive.jobs.context import Context
-from outlive.mcp import instructions, private_parts, server
+from outlive.mcp import introduction, private_parts, server
 from outlive.mcp.tools import offer
 from outlive.mcp.tools.call import Calls, Tools
 from outlive.verbs.spec import INT
@@ -179,7 +179,7 @@ def test_instructions_and_descriptions_stay_below_what_clients_cut(root: Path, e
 
 
 def test_the_conditions_that_the_instructions_show_are_some() -> None:
-    shown, _ = json.JSONDecoder().raw_decode(instructions.INSTRUCTIONS.partition("until=")[2])
+    shown, _ = json.JSONDecoder().raw_decode(introduction.INSTRUCTIONS.partition("until=")[2])
     assert [condition.name for condition in parse.parsed(shown)] == ["port", "fail_regex"]
 
 

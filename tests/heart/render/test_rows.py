@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from outlive.jobs.interaction.reaction import echo_of
-from outlive.render.rows import folded
+from outlive.render.screen import folded
 
 
 def test_rows_that_say_nothing_or_the_same_are_folded() -> None:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from outlive.core.records import Watch
 from outlive.render import search, window
-from outlive.render.view import View
+from outlive.render.sources import View
 from outlive.store.job_dir import GAP, LOGS
 from outlive.store.output import line_index as lines_module
 from outlive.store.output import merged as output_module

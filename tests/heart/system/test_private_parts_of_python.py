@@ -1,6 +1,6 @@
 """Private parts of Python that the lower rooms lean on: a Python that changes one fails here, by name.
 
-Those of the packages below the MCP server are in outlive/mcp/private_parts.py.
+Those of the packages below the MCP server are in outlive/mcp/server.py.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ from outlive.mcp.tools.offer import process_verbs
 from outlive.mcp.tools.text import answers as text
 from outlive.parts.completion import candidates
 from outlive.parts.schema.document import document
-from outlive.verbs import brief, envelope
+from outlive.verbs import envelope
 from outlive.verbs.spec import BOOL, INT, JOB, Arg, GlobalOptions, Verb
 
 ID, AT = "01M8K68G5C4F4NK8WD4JA1JHSB", "2026-01-02T03:04:05.678Z"
@@ -128,7 +128,7 @@ def test_a_field_of_list_is_a_column_and_shows_everywhere(monkeypatch: pytest.Mo
     monkeypatch.setattr(Listed, "flat", lambda: flat)
     monkeypatch.setattr(Listed, "BRIEF", (*Listed.BRIEF, "luck"))
     entry = {**JOB_OF, "luck": "good"}
-    assert brief.of_entry(entry, Listed)["luck"] == "good"
+    assert envelope.brief_entry(entry, Listed)["luck"] == "good"
     answer = {"ok": True, "type": "list", "jobs": [entry], "truncated": False, "root": "/r", "skipped": 0}
     head, row, *_ = human.answer(answer, STYLE).splitlines()
     assert "LUCK" in head and "good" in row

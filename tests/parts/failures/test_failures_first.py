@@ -16,7 +16,7 @@ from outlive.parts.failures.lines import looked, middle, telling
 from outlive.parts.failures.lines.chosen_lines import Lines
 from outlive.parts.failures.lines.problem_matchers import checked
 from outlive.render import ends, window
-from outlive.render.view import View
+from outlive.render.sources import View
 from outlive.store.output.merged import Output
 from support.kept import Job, made
 

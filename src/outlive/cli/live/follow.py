@@ -1,4 +1,4 @@
-"""`outlive log -f` and `outlive run -f`: show a job's output as it comes, until the job ends."""
+"""`outlive log -f`, `outlive run -f` and `outlive events -f`: show a job's output, or its events, as they come."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from outlive.cli.live.printer import Printer
 from outlive.cli.main import ANSWERED, INTERRUPTED, note_told
 from outlive.core.ids import short_id
 from outlive.core.units import duration
-from outlive.errors import argument, invalid
+from outlive.errors import OutliveError, argument, invalid
 from outlive.jobs import adoption, ending, job_answer, lookup, several
 from outlive.jobs.context import Context
 from outlive.jobs.control_client import ControlClient
@@ -24,12 +24,14 @@ from outlive.jobs.interaction import merged_logs, screen
 from outlive.render import window
 from outlive.render.sources import Decoding, Text, lines_of
 from outlive.render.times import Clock, local
+from outlive.store import history
 from outlive.store.inspection.inspection import Inspection
 from outlive.store.job_dir import JobDir
 from outlive.store.output.line_index import Lines
 from outlive.store.output.merged import Output
 from outlive.store.output.patterns import Pattern
 from outlive.system import fds, waiting
+from outlive.verbs import envelope
 from outlive.verbs.spec import GlobalOptions, Verb
 
 LINES = 10  # of the output so far, as tail(1)
@@ -350,3 +352,39 @@ def _wait(followers: list[_Follower], until: float | None) -> bool:
     for follower in followers:
         follower.control.drain()
     return not any(fd == 1 for fd, _ in ready)
+
+
+def events(
+    ctx: Context,
+    _verb: Verb,
+    _options: GlobalOptions,
+    *,
+    job: str,
+    since_seq: int | None = None,
+    since_event: int | None = None,
+    **_: object,
+) -> int:
+    """Print every event so far, then each new one, until none can come any more: one object a line. Return the exit
+    status."""
+    with lookup.open_job(ctx, job) as job_dir:
+        control = ControlClient(job_dir, output=False)
+        after, offset = since_event or 0, 0
+        try:
+            while True:
+                try:
+                    inspection = adoption.inspect_and_adopt(ctx, job_dir)
+                except OutliveError as error:
+                    if error.code == "job_not_found":  # removed: nothing more can come
+                        return ANSWERED
+                    raise
+                fresh, offset = history.read(job_dir, after=after, since_seq=since_seq or 0, offset=offset)
+                for event in fresh:
+                    stdio.json_line(envelope.encoded({"job_id": job_dir.job_id, **event}))
+                    after = max(after, event["n"])
+                if not inspection.supervised and (
+                    inspection.state.finished or inspection.state.state in ("created", "unknown")
+                ):
+                    return ANSWERED
+                control.pause(None)
+        finally:
+            control.close()

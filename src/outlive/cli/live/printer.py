@@ -7,8 +7,7 @@ import re
 from collections.abc import Callable
 
 from outlive.cli.text import cut
-from outlive.render.escapes import UNFINISHED
-from outlive.render.plain_text import readable
+from outlive.render.plain_text import UNFINISHED, readable
 
 STDERR = 1
 _RED, _RESET = "\x1b[31m", "\x1b[0m"

@@ -7,8 +7,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from outlive.core.records import Definition
-from outlive.jobs.pipelines import deciding
-from outlive.jobs.pipelines.deciding import Programs
+from outlive.jobs.programs import Programs, programs_of
 from outlive.store.output.merged import STDERR, Output
 
 _LAST_BYTES = 600
@@ -67,7 +66,7 @@ def of(definition: Definition, output: Output) -> LastWords:
 
 
 def of_command(definition: Definition) -> Programs:
-    return deciding.programs(definition.command, definition.shell)
+    return programs_of(definition.command, definition.shell)
 
 
 def kept(text: str, programs: Programs, *, sure: bool = False) -> str:

@@ -11,7 +11,7 @@ from outlive.jobs import processes
 from outlive.store.inspection.inspection import Inspection
 from outlive.store.job_dir import JobDir
 from outlive.store.output.merged import Output
-from outlive.system import process_use, tree
+from outlive.system import process, tree
 
 CGROUP, SAMPLED = "cgroup", "sampled"
 
@@ -86,7 +86,7 @@ def _with_living(inspection: Inspection, job: JobDir, figures: Figures) -> Figur
     pids += [] if command is None or command.pid in pids else [command.pid]
     if not pids:
         return figures
-    use = process_use.of(pids)
+    use = process.use_of(pids)
     figures = Figures.replace(
         figures,
         processes=use.processes,
@@ -99,7 +99,7 @@ def _with_living(inspection: Inspection, job: JobDir, figures: Figures) -> Figur
     if grouped is not None:
         return grouped
     first = tree.running(inspection.state.init)  # it has waited for what ended in the sandbox
-    its = process_use.of([] if first is None else [first.pid], whole=False)
+    its = process.use_of([] if first is None else [first.pid], whole=False)
     return Figures.replace(
         figures,
         user_ms=(figures.user_ms or 0) + (use.user_us + its.user_us) // 1000,

@@ -17,7 +17,7 @@ from outlive.jobs.control_client import ControlClient, ask
 from outlive.jobs.interaction import screen, typist
 from outlive.jobs.interaction.reading import read
 from outlive.jobs.told import known_to_session
-from outlive.render import view
+from outlive.render import sources
 from outlive.render.plain_text import readable
 from outlive.store.inspection.inspection import Inspection
 from outlive.store.job_dir import JobDir
@@ -40,7 +40,7 @@ class Reaction:
     def __init__(self, ctx: Context, job: JobDir, wait_ms: int, max_bytes: int) -> None:
         self._ctx = ctx
         self._job = job
-        self._view = view.asked_for(ctx.config, max_bytes)
+        self._view = sources.view_of(ctx.config, max_bytes)
         self._called = time.monotonic()
         self.begin_again(wait_ms)
         self.asks = False  # once it is settled: whether the job asks for more

@@ -11,7 +11,7 @@ from outlive.answers.reading import Polled, Reading, Since
 from outlive.jobs import adoption, job_answer
 from outlive.jobs.context import Context
 from outlive.jobs.interaction import shown_output
-from outlive.render.view import View
+from outlive.render.sources import View
 from outlive.store.inspection.inspection import Inspection
 from outlive.store.job_dir import JobDir
 from outlive.store.output.merged import Output

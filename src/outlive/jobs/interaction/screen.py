@@ -14,9 +14,8 @@ from outlive.answers.output import Shown
 from outlive.answers.spans import Cursor
 from outlive.core.records import Terminal
 from outlive.render import window
-from outlive.render.rows import folded
-from outlive.render.screen import Screen
-from outlive.render.view import View
+from outlive.render.screen import Screen, folded
+from outlive.render.sources import View
 from outlive.store.inspection.inspection import Inspection
 from outlive.store.job_dir import JobDir
 from outlive.store.output.merged import Output

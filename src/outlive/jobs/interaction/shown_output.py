@@ -7,7 +7,7 @@ from outlive.answers.output import Shown
 from outlive.jobs.context import Context, Principal
 from outlive.jobs.interaction import screen
 from outlive.render import ends, window
-from outlive.render.view import View
+from outlive.render.sources import View
 from outlive.store.inspection.inspection import Inspection
 from outlive.store.job_dir import JobDir
 from outlive.store.output.merged import Output

@@ -21,7 +21,7 @@ from outlive.jobs.control_client import ControlClient
 from outlive.jobs.interaction import shown_output
 from outlive.jobs.starting.plan import Asked
 from outlive.jobs.told import known_to_session
-from outlive.render import view, window
+from outlive.render import sources, window
 from outlive.store.inspection.inspection import Inspection
 from outlive.store.job_dir import JobDir
 from outlive.store.output.merged import Output
@@ -78,7 +78,7 @@ def made(
         room = max_bytes or budget or limits.SHOWN_BYTES
         if shown_output.takes_long(inspection, output, 0, room):
             checkpoint()
-        shape = view.asked_for(ctx.config, room, raw=asked.raw, show=asked.show)
+        shape = sources.view_of(ctx.config, room, raw=asked.raw, show=asked.show)
         shown = shown_output.new_output(inspection, job, output, 0, shape)
         left = max(0, (budget or 0) - len(shown.output.encode("utf-8", "replace"))) // 2
         most = max_bytes or (limits.TAIL_BYTES if budget is None else left)

@@ -16,12 +16,11 @@ from outlive.core.env_files import read_env_files
 from outlive.core.members import parse_json
 from outlive.core.records import LOCAL, Definition, State
 from outlive.errors import OutliveError, from_os
-from outlive.jobs import acts, lookup
+from outlive.jobs import acts, lookup, programs
 from outlive.jobs import definition as definition_module
 from outlive.jobs.context import Context, Principal
 from outlive.jobs.control_client import received, refused
 from outlive.jobs.definition import masked_lines
-from outlive.jobs.pipelines import stages
 from outlive.jobs.starting import boundary, gate
 from outlive.jobs.starting.plan import Plan
 from outlive.launch import configured, engines
@@ -170,7 +169,7 @@ def request_of(caller: Principal, plan: Plan, *, created: bool = False, awaited:
         job_id=definition.job_id,
         definition=definition,
         environment=inherited,
-        overrides=plan.overrides | stages.variables(definition, {**inherited, **plan.overrides}),
+        overrides=plan.overrides | programs.stage_variables(definition, {**inherited, **plan.overrides}),
         masked=masked_lines(definition.mask, {**caller.env, **plan.overrides}),
         umask=process.umask(),
         awaited=awaited,

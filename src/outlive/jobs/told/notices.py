@@ -20,11 +20,10 @@ from outlive.core.members import entries_of
 from outlive.core.records import FINISHED
 from outlive.core.units import seconds_or
 from outlive.errors import OutliveError, invalid
-from outlive.jobs import adoption, lookup
+from outlive.jobs import adoption, lookup, programs
 from outlive.jobs.context import Context, Principal
 from outlive.jobs.diagnosis import deleted
 from outlive.jobs.interaction import shown_output
-from outlive.jobs.pipelines import stages
 from outlive.jobs.told import known_to_session, ownership, shown_hits
 from outlive.store import history
 from outlive.store.cleanup import deletions
@@ -319,7 +318,7 @@ def _end(caller: Principal, job: JobDir, inspection: Inspection) -> list[Notice]
     if is_own_doing or not caller.config.get("exec", "notify_on_exit"):
         return []
     with Output(job) as output:
-        codes = stages.codes(inspection, job) or ()
+        codes = programs.stage_codes(inspection, job) or ()
         quiet = state.exit_code == 0 and state.reason == "exit" and not output.end and not any(codes)
         if quiet and not caller.config.get("exec", "notify_on_exit_empty_success"):
             return []
@@ -337,7 +336,7 @@ def _state_of(caller: Principal, job: JobDir, inspection: Inspection, event: str
 def _notice(
     job: JobDir, inspection: Inspection, event: str, last_line: str | None, at: str | None, **more: object
 ) -> Notice:
-    state, codes = inspection.state, stages.codes(inspection, job)
+    state, codes = inspection.state, programs.stage_codes(inspection, job)
     return {
         "job_id": job.job_id,
         "name": inspection.definition.name,

@@ -11,7 +11,7 @@ from outlive.core.records import CONTROL, READ
 from outlive.core.records import EXEC as EXEC_RIGHT
 from outlive.core.rights import Rights
 from outlive.limits import MAX_SHOWN_BYTES
-from outlive.mcp import instructions
+from outlive.mcp import introduction
 from outlive.mcp.tools import schemas
 from outlive.mcp.tools.offer import EXEC, PROCESS, RUN, WAIT_ARGUMENTS, process_verbs, tool_annotations
 from outlive.verbs.spec import Verb
@@ -45,7 +45,7 @@ def tools(offers: Collection[str], config: Config, audience: Audience = Audience
             {
                 "name": EXEC,
                 "title": "Run a command",
-                "description": instructions.EXEC_ALONE_DESCRIPTION if alone else instructions.EXEC_DESCRIPTION,
+                "description": introduction.EXEC_ALONE_DESCRIPTION if alone else introduction.EXEC_DESCRIPTION,
                 "inputSchema": schemas.of_verb(
                     run,
                     config,
@@ -55,7 +55,7 @@ def tools(offers: Collection[str], config: Config, audience: Audience = Audience
                 ),
                 **of_answers,
                 "annotations": tool_annotations(open_world=True),
-                "_meta": _meta(instructions.EXEC_SEARCH),
+                "_meta": _meta(introduction.EXEC_SEARCH),
             }
         )
     if PROCESS in offers:
@@ -65,11 +65,11 @@ def tools(offers: Collection[str], config: Config, audience: Audience = Audience
             {
                 "name": PROCESS,
                 "title": "Follow jobs" if reads else "Follow and control jobs",
-                "description": instructions.process_description(rights.level, _of_parts(allowed)),
+                "description": introduction.process_description(rights.level, _of_parts(allowed)),
                 "inputSchema": schemas.of_actions(allowed, run if runs else None, config, audience.limited),
                 **of_answers,
                 "annotations": tool_annotations(open_world=False, reads=reads),
-                "_meta": _meta(instructions.PROCESS_SEARCH),
+                "_meta": _meta(introduction.PROCESS_SEARCH),
             }
         )
     for of_part in parts.functions("tools"):

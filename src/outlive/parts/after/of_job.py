@@ -12,8 +12,7 @@ from outlive.core.quoted import one_line
 from outlive.core.started import has_begun
 from outlive.core.units import counted, duration
 from outlive.jobs.conditions.awaited_end import AwaitedEnd
-from outlive.part import Definition, Inspection, Look, Need, Said, State
-from outlive.part_of_job import OfJob
+from outlive.part import Definition, Inspection, Look, Need, OfJob, Said, State
 from outlive.parts.after import asked, checks
 from outlive.parts.after.answers import Awaited, InList, Waits
 from outlive.parts.after.asked import Edge

@@ -9,7 +9,7 @@ from typing import Any
 from outlive.core.records import State
 from outlive.parts.audit import record
 from outlive.parts.audit.record import AuditTarget
-from outlive.supervisor.events.noting import Notes
+from outlive.supervisor.added import Notes
 
 
 class Audited(Notes):

@@ -15,7 +15,7 @@ from functools import partial
 from outlive.parts.encodings.encodings import Encoding, asked, of_head
 from outlive.parts.encodings.secret_spans import SecretSpans
 from outlive.render.decode import MAX_HELD_BYTES
-from outlive.render.escapes import MAX_SEQUENCE_BYTES, UNFINISHED
+from outlive.render.plain_text import MAX_SEQUENCE_BYTES, UNFINISHED
 from outlive.render.sources import Decoding
 from outlive.store.job_dir import JobDir
 from outlive.store.output.line_index import Lines

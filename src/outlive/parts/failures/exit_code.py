@@ -1,6 +1,6 @@
 """Whose exit code a command ended with, where its form hides the others: `make test | tail` ends with the code of tail.
 
-Facts where bash wrote down the codes of all stages (jobs/pipelines/stages.py). Else the form says whose code it is, and a line of the output
+Facts where bash wrote down the codes of all stages (jobs/programs.py). Else the form says whose code it is, and a line of the output
 that reports a failure is shown beside it. The code itself is never changed.
 """
 
@@ -10,11 +10,11 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from outlive.core.shell import reader
-from outlive.core.shell.reader import Command
+from outlive.core import shell_strings
+from outlive.core.shell_strings import Command
+from outlive.jobs import programs
 from outlive.jobs.context import Principal
-from outlive.jobs.pipelines import stages
-from outlive.jobs.pipelines.deciding import last_list
+from outlive.jobs.programs import last_list
 from outlive.parts.failures.lines import telling
 from outlive.store.inspection.inspection import Inspection
 from outlive.store.output.merged import Output
@@ -67,8 +67,8 @@ class _Script:
     """What holds for a whole string."""
 
     def __init__(self, text: str, options: list[str]) -> None:
-        self.commands = reader.commands(text)
-        each = reader.every(self.commands)
+        self.commands = shell_strings.commands(text)
+        each = shell_strings.every(self.commands)
         self.functions = {one.defines: one.inside for one in each if one.defines}
         self._entered: set[str] = set()  # functions, which may call themselves, and each other many times
         sets = [word for one in each if one.name == "set" for word in one.words[1:]]
@@ -79,9 +79,9 @@ class _Script:
 
     def inside(self, command: Command) -> list[Command]:
         """Return the commands that a command stands for; of a function only the first time."""
-        text = reader.run_by(command.words)
+        text = shell_strings.run_by(command.words)
         if text is not None:
-            return reader.commands(text)
+            return shell_strings.commands(text)
         if command.inside or command.name in self._entered:
             return command.inside
         self._entered.add(command.name)
@@ -98,7 +98,7 @@ def masked(text: str, options: Sequence[str] = ()) -> Masked | None:
     background = next((one for one in joined if one.operator == "&"), None)
     if last.operator == "&":
         return Masked(_code(last), "Without `&` its own code is reported.", last=_SHELL)
-    *others, pipeline = reader.pipelines(joined)
+    *others, pipeline = shell_strings.pipelines(joined)
     if len(pipeline) > 1:
         return _of_pipeline(script, pipeline, last=_code(last))
     if last.name in _SAYING and others:
@@ -152,7 +152,7 @@ def _swallowed(script: _Script, first: Command | None, last: Command) -> Masked:
 
 def _lost(script: _Script, joined: list[Command], depth: int) -> Masked | None:
     """Return the first command among these, and those inside them, whose code is lost."""
-    each = reader.pipelines(joined) if depth else []
+    each = shell_strings.pipelines(joined) if depth else []
     for at, those in enumerate(each):
         found = _of_pipeline(script, those) if len(those) > 1 else None
         following = each[at + 1][0] if at + 1 < len(each) else None
@@ -173,7 +173,7 @@ def _lost_rounds(script: _Script, loop: Command) -> Masked | None:
     its rounds have no code of interest."""
     if loop.kind != "for" or script.stops or loop.is_negated:
         return None
-    each = reader.every(loop.inside)
+    each = shell_strings.every(loop.inside)
     if any(one.operator == "||" or one.name in _LEAVING or one.name == "break" or one.is_setting for one in each):
         return None
     if all(_says(one) or _waits(one) for one in each):
@@ -210,14 +210,14 @@ def hint(caller: Principal, inspection: Inspection, output: Output) -> Whose | N
     definition, code = inspection.definition, inspection.state.exit_code
     if definition.shell is None or code is None:
         return None
-    codes = stages.codes(inspection, output.job)
-    told = None if codes is None else _of_stages(stages.of(definition), codes, code)
+    codes = programs.stage_codes(inspection, output.job)
+    told = None if codes is None else _of_stages(programs.stages_of(definition), codes, code)
     if told is None and code > SIGNALLED and signals.is_valid(code - SIGNALLED):
         name = signals.name_of(code - SIGNALLED)
         closed = ": what read its output closed early, as head does" if name == "SIGPIPE" else ""
         text = f"{code} is what a shell returns when {name} ended its last command (128 + {code - SIGNALLED}){closed}."
         return Whose(text)
-    if codes is not None or not reader.is_shell(definition.shell[0]):
+    if codes is not None or not shell_strings.is_shell(definition.shell[0]):
         return None if told is None else Whose(told)
     how = masked(definition.command[0], definition.shell[1:])
     if how is None or (code and not (how.last and how.advice is _PIPEFAIL)):
@@ -230,7 +230,7 @@ def hint(caller: Principal, inspection: Inspection, output: Output) -> Whose | N
 
 def _prints(text: str, line: str) -> bool:
     """Return whether a string itself prints this line: no program that may have failed does."""
-    printing = (one.words for one in reader.every(reader.commands(text)) if one.name in _SAYING)
+    printing = (one.words for one in shell_strings.every(shell_strings.commands(text)) if one.name in _SAYING)
     return any(line in " ".join(words) for words in printing)
 
 

@@ -20,7 +20,7 @@ from outlive.parts.failures import foreground, person, pipe_ends
 from outlive.store.inspection.inspection import Inspection
 from outlive.store.job_dir import JobDir
 from outlive.store.output.merged import Output
-from outlive.system import process, process_use, tree
+from outlive.system import process, tree
 
 _MOST_PROCESSES = 200
 _POLLS = (foreground.FILES, foreground.THREADS, foreground.WAITING)
@@ -195,7 +195,7 @@ def _facts(inspection: Inspection, job: JobDir, silent_ms: int, *, silent: bool)
     doing = foreground.activity(last)
     holder = foreground.lock_holder(last) if doing == foreground.LOCK else None
     keepers = _keepers(last, [command.pid, *members]) if doing in foreground.AT_PIPES else ()
-    use = process_use.of({command.pid, *members}, whole=False)
+    use = process.use_of({command.pid, *members}, whole=False)
     return Silence(
         names,
         doing,

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from outlive import limits
 from outlive.core.place import resolve_name
-from outlive.part import Inspection, JobDir, Look, Output, Said
-from outlive.part_of_job import OfJob
+from outlive.part import Inspection, JobDir, Look, OfJob, Output, Said
 
 JOINING = "|;&\n"  # without one of these a string is one command
 _PASSING = (b"pass", b"ok", b"success", b"succeeded")  # what runners of tests print at the end, in any case ...

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from outlive.part import Inspection, Said
-from outlive.part_of_job import OfJob
+from outlive.part import Inspection, OfJob, Said
 from outlive.parts.groups import group_of
 from outlive.parts.groups.answers import Grouped
 

@@ -1,4 +1,4 @@
-"""Private parts of the SDK, starlette and uvicorn that the HTTP server leans on, as in mcp/private_parts.py. Used elsewhere:
+"""Private parts of the SDK, starlette and uvicorn that the HTTP server leans on, as in mcp/server.py. Used elsewhere:
 
 * uvicorn, `H11Protocol`: the base of connections.py, for its hooks `connection_made`,
   `on_response_complete` and `connection_lost`, and its attributes `app_state`, `transport` and

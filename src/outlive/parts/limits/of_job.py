@@ -10,8 +10,7 @@ from outlive.core.quoted import quoted
 from outlive.core.records import Definition
 from outlive.core.units import duration, size
 from outlive.errors import invalid
-from outlive.part import Beside, Inspection, Said
-from outlive.part_of_job import OfJob
+from outlive.part import Beside, Inspection, OfJob, Said
 from outlive.parts import resources
 from outlive.parts.limits import applied
 from outlive.parts.limits.answers import Given

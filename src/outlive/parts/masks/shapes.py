@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any, NamedTuple
 
-from outlive.core.linear_regex import re2
 from outlive.parts.masks.values import is_reference, is_secret
+from outlive.store.output.patterns import re2
 
 # Where a word begins: also behind an escape sequence, and behind a line break in JSON
 _START = r"(?:\b|\x1b\[[0-9;]*m|\\[nrt])"

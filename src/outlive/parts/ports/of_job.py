@@ -7,8 +7,7 @@ from collections.abc import Iterable, Mapping
 from outlive.answers import advice
 from outlive.core.members import number_of, object_of, text_of
 from outlive.core.records import State
-from outlive.part import Inspection, Look, Said
-from outlive.part_of_job import OfJob
+from outlive.part import Inspection, Look, OfJob, Said
 from outlive.parts.ports import PORTS, asked, checks
 from outlive.parts.ports.answers import InList, Leased, Port
 

@@ -1,4 +1,4 @@
-"""The private part of the SDK that notifications lean on, as in mcp/private_parts.py."""
+"""The private part of the SDK that notifications lean on, as in mcp/server.py."""
 
 from __future__ import annotations
 

@@ -7,8 +7,7 @@ from typing import NamedTuple
 
 from outlive.answers import advice
 from outlive.core.units import counted, size
-from outlive.part import Inspection, Look, Said
-from outlive.part_of_job import OfJob
+from outlive.part import Inspection, Look, OfJob, Said
 from outlive.parts.queues import MEMORY, SLOTS, asked, checks, room
 from outlive.parts.queues.answers import InLine, InList, Queued, Standing
 from outlive.parts.queues.asked import Asked

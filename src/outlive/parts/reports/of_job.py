@@ -5,8 +5,7 @@ from __future__ import annotations
 from outlive.answers import advice, sentences
 from outlive.core.started import never_ran
 from outlive.core.units import seconds_or
-from outlive.part import Look, Said
-from outlive.part_of_job import OfJob
+from outlive.part import Look, OfJob, Said
 from outlive.parts.reports import REPORT, checks, read
 from outlive.parts.reports.answers import Reported, Tests
 from outlive.parts.reports.find import Where

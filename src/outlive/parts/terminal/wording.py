@@ -8,7 +8,7 @@ from outlive.core.members import Members, number_of, object_of, texts_of
 from outlive.core.records import FINISHED
 from outlive.mcp.tools.text import sentences
 from outlive.render.plain_text import readable
-from outlive.render.rows import folded
+from outlive.render.screen import folded
 
 
 def for_model(answer: Members) -> tuple[str, list[str]]:

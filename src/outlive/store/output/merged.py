@@ -19,9 +19,8 @@ from typing import Any, TypeVar
 from outlive.store.atomic_file import NotOurs
 from outlive.store.job_dir import LOGS, ORDER, JobDir
 from outlive.store.output import order
-from outlive.store.output.gap import NO_GAP, Gap, GapFile, Hole
+from outlive.store.output.gap import NO_GAP, Gap, GapFile, Hole, output_size
 from outlive.store.output.masks import Mask
-from outlive.store.output.sparse import output_size
 
 _R = TypeVar("_R")
 

@@ -14,9 +14,24 @@ from collections.abc import Iterator
 from typing import Any
 
 from outlive import limits
-from outlive.core.linear_regex import line_options, re2
 from outlive.core.records import CONTAINS, REGEX
 from outlive.errors import invalid
+
+
+def re2() -> Any:
+    """Return the module of regular expressions that take linear time, loaded at its first use. Errors: ImportError."""
+    import re2  # late: 4 ms and a megabyte
+
+    return re2
+
+
+def line_options() -> Any:
+    """Return options for a pattern that is matched line by line."""
+    chosen = re2().Options()
+    chosen.log_errors = False
+    chosen.never_nl = True  # [^x] and \s stay inside their line
+    return chosen
+
 
 _MULTI_LINE = "(?m)"
 # Escape sequences and control characters, but never a newline or a carriage return: all that is left can be seen

@@ -10,7 +10,7 @@ from outlive.supervisor.job_record import JobRecord
 from outlive.system import prctl, tree
 from outlive.system.job_group import JobGroup
 from outlive.system.prctl import Used
-from outlive.system.process_use import Use
+from outlive.system.process import Use
 from outlive.system.tree import Member
 
 # Of our own peak, which a child counts as its own: the kernel's counters are not exact to the page

@@ -14,8 +14,8 @@ from outlive.core.records import Definition, State
 from outlive.store import fault_report, history
 from outlive.store.inspection import adoptions, workspace
 from outlive.store.job_dir import JobDir
+from outlive.supervisor import added
 from outlive.supervisor.event_loop import EventLoop
-from outlive.supervisor.events import noting
 from outlive.supervisor.events.notification_log import NotificationLog
 from outlive.supervisor.events.sinks import Sinks
 from outlive.supervisor.events.watcher import Watcher
@@ -43,7 +43,7 @@ class EventRecorder:
         self._on_event = on_event
         self._on_idle = on_idle
         self._history = history.History(job)
-        self._notes = noting.of(request)
+        self._notes = added.notes_of(request)
         self._watcher: Watcher | None = None
         self._adopted = self._end_told = self._silent = False
         self.sinks = Sinks(job, loop, request, self._sink_done, self.tell)

@@ -9,8 +9,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 
 from outlive.supervisor.control_server import Connection
-from outlive.supervisor.escrow import Queue
 from outlive.supervisor.event_loop import EventLoop
+from outlive.supervisor.job_fds import Queue
 from outlive.system import pty, splice
 
 _TERMINAL_RETRY_S = 0.05  # a full terminal is tried again, whether or not it said that it has room

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from outlive.store import history
 from outlive.store.atomic_file import open_to_write
 from outlive.store.job_dir import LOGS, JobDir
-from outlive.store.output.sparse import output_size
+from outlive.store.output.gap import output_size
 from outlive.system.fds import Closing
 
 _IN_PLACE_CHECK_S = 1.0  # how often, while there is output, the logs are checked for being still in place

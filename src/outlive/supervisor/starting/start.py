@@ -16,10 +16,9 @@ from outlive.supervisor.added import AllAdded, to_start
 from outlive.supervisor.confinement import How, Unavailable
 from outlive.supervisor.control_server import STATE
 from outlive.supervisor.ending import outcome
-from outlive.supervisor.escrow import Escrow
 from outlive.supervisor.fork_protocol import ready, refuse
 from outlive.supervisor.input.terminal import new_record
-from outlive.supervisor.job_fds import JobFds, open_readers
+from outlive.supervisor.job_fds import Escrow, JobFds, open_readers
 from outlive.supervisor.output.masking import Masking
 from outlive.supervisor.request import Request
 from outlive.supervisor.starting import waiting

@@ -20,8 +20,7 @@ from outlive.store.job_dir import JobDir
 from outlive.supervisor import confinement
 from outlive.supervisor.added import of_started
 from outlive.supervisor.ending import outcome
-from outlive.supervisor.escrow import Escrow
-from outlive.supervisor.job_fds import JobFds
+from outlive.supervisor.job_fds import Escrow, JobFds
 from outlive.supervisor.request import Request
 from outlive.supervisor.starting.start import hold, own_identity, reserve, start, write_down
 from outlive.supervisor.supervisor import Supervisor

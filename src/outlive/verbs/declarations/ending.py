@@ -39,7 +39,7 @@ KILL = Verb(
 CLEAR = Verb(
     "clear",
     f"Delete a finished job and its output, or with `{ALL}` those of all finished jobs of yours.",
-    "outlive.verbs.clear:clear",
+    "outlive.verbs.remove:clear",
     group="End and delete",
     long=True,
     args=(ENDED_JOB_ID,),

@@ -1,7 +1,7 @@
-"""What finds jobs, and changes what is known of one."""
+"""What finds jobs, and changes what is known of one; and what lists the actions."""
 
 from outlive import limits
-from outlive.answers.listing import List, NotifySet, Tagged
+from outlive.answers.listing import Help, List, NotifySet, Tagged
 from outlive.core.records import CONTROL, MATCH_TYPES, READ, STATES
 from outlive.verbs import shared_args
 from outlive.verbs.spec import BOOL, BUDGET, INT, JOB, PATH, STR, STRS, Arg, Verb
@@ -82,3 +82,13 @@ NOTIFY_SET = Verb(
     detail="Only output that comes from now on is searched. Hits are events (outlive events), go to the command and the "
     "file given, and are recorded in notification_events.ndjson.",
 )  # fmt: skip
+
+
+HELP = Verb(
+    "help",
+    "List the actions, and the arguments of each.",
+    "outlive.verbs.help:help_",
+    cli=False,
+    right=READ,
+    result=Help,
+)

@@ -133,7 +133,7 @@ EVENTS = Verb(
     "Show what happened to a job: start, watch hits, prompts, signals, notifications, end.",
     "outlive.verbs.events:events",
     group="Read and wait",
-    follow="outlive.cli.live.events:follow",
+    follow="outlive.cli.live.follow:events",
     args=(
         JOB,
         Arg("since_seq", INT, "Only events from this position of the output on.", minimum=0, aliases=("sinceSeq",),

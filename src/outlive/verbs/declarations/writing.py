@@ -31,7 +31,7 @@ WRITE = Verb(
 SUBMIT = Verb(
     "submit",
     "Type text, if any, and press Enter in a job's terminal; without a terminal, write it and a newline to its stdin.",
-    "outlive.verbs.submit:submit",
+    "outlive.verbs.write:submit",
     group="Write to a job",
     args=(
         JOB,

@@ -23,9 +23,9 @@ from outlive.core.members import Members, entries_of, number_of, object_of, text
 from outlive.core.quoted import in_json, visible
 from outlive.core.records import FINISHED
 from outlive.core.units import counted
-from outlive.mcp.tools.text import declared, sentences
+from outlive.mcp.tools.text import sentences
 from outlive.render import events, times
-from outlive.verbs import brief
+from outlive.verbs.envelope import besides, brief, brief_entry
 
 _OUTPUT = frozenset({"output", "snapshot", "snippet", "stdout_tail", "stderr_tail", "lines", "notices", "hint"})
 
@@ -200,7 +200,7 @@ def _status(answer: Members, process: bool) -> tuple[str, list[str]]:
     if answer.get("state") == "running" and answer.get("idle_ms") is not None and not sentences.tells_silence(answer):
         lines.append(f"idle: {sentences.duration_of(answer, 'idle_ms')}")
     fields = verbs.fields_of("status")
-    rest = brief.besides(brief.of(dict(answer), fields), fields, Status.in_sentences() | {"cwd", "damage", "sandbox"})
+    rest = besides(brief(dict(answer), fields), fields, Status.in_sentences() | {"cwd", "damage", "sandbox"})
     lines += [f"{name}: {visible(value)}" for name, value in rest.items()]
     return "", [*lines, *sentences.hint(answer)]
 
@@ -334,7 +334,7 @@ def _list_line(job: Members, owners: bool, places: bool | None) -> str:
     heading has that of all."""
     since = text_of(job, "started_at") or text_of(job, "created_at")
     said = Listed.in_sentences() | sentences.said_in_state(job)
-    rest = brief.besides(brief.of_entry(dict(job), Listed), Listed.flat(), said)
+    rest = besides(brief_entry(dict(job), Listed), Listed.flat(), said)
     parts = [
         str(job.get("short_id") or job.get("job_id")),
         sentences.short_state(job) + _left(job),
@@ -409,7 +409,7 @@ def _help(answer: Members, _process: bool) -> tuple[str, list[str]]:
 
 
 def _by_declaration(answer: Members) -> tuple[str, list[str]]:
-    lines = declared.lines(answer)
+    lines = sentences.declared(answer)
     return ("", [*lines, *sentences.hint(answer)]) if lines else plain(answer)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from outlive import parts
+from outlive import parts, verbs
 from outlive.answers import advice, other_run
 from outlive.answers.ending import IN_WINDOW
 from outlive.answers.job import is_pending
@@ -14,6 +14,8 @@ from outlive.core.quoted import cut, in_json, one_line, visible
 from outlive.core.records import FINISHED
 from outlive.core.started import never_ran
 from outlive.core.units import counted, duration
+from outlive.render import events
+from outlive.verbs import envelope
 
 _LONG_CHARS = 2_000  # of output, from which on we say how much there is: a client may cut it
 _FOLLOW_UP = "Use process poll/log/wait/write/kill."
@@ -315,3 +317,20 @@ def kept(answer: Members) -> str:
     named = [f"{short_id(text_of(job, 'job_id'))}: {job.get('reason')}" for job in jobs[:_KEPT_JOBS]]
     more = [f"{len(jobs) - len(named)} more"] if len(jobs) > len(named) else []
     return f" ({'; '.join([*named, *more])})" if named else ""
+
+
+def declared(answer: Members) -> list[str]:
+    """Return the sentence that the record of the answer declares, else each member that brief has by its name; nothing of
+    an answer that no verb declares."""
+    record = verbs.record_of(text_of(answer, "type"))
+    if record is None:
+        return []
+    fields = verbs.fields_of(text_of(answer, "type"))
+    if record.TEXT:
+        return [record.TEXT.format_map({name: _declared_word(answer.get(name)) for name in fields})]
+    said = envelope.besides(envelope.brief(dict(answer), fields), fields, ())
+    return [f"{name}: {value}" for name, value in said.items()]
+
+
+def _declared_word(value: object) -> str:
+    return (", ".join(map(str, value)) or "none") if isinstance(value, list) else events.word(value)

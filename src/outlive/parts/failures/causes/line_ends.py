@@ -11,10 +11,10 @@ import shlex
 from collections.abc import Iterator
 from itertools import islice
 
+from outlive.core import shell_strings
 from outlive.core.quoted import quoted
 from outlive.core.records import Definition
-from outlive.core.shell import reader
-from outlive.jobs.pipelines.naming import without_starters
+from outlive.jobs.programs import without_starters
 from outlive.system import fds
 
 _COMMAND = (
@@ -66,17 +66,17 @@ def scripts(definition: Definition) -> Iterator[tuple[str, bytes]]:
 
 def _files(definition: Definition) -> Iterator[tuple[str, bool]]:
     """Yield the files that the command names as programs, and as scripts of a shell (True)."""
-    text = reader.run_by(definition.command, definition.shell)
+    text = shell_strings.run_by(definition.command, definition.shell)
     each = (
         [definition.command]
         if text is None
-        else [one.words for one in reader.every(reader.commands(text)) if not one.kind]
+        else [one.words for one in shell_strings.every(shell_strings.commands(text)) if not one.kind]
     )
     each = [words for words in each if words]  # a definition that was damaged has none
     for words in each:
         rest = without_starters(words)
         program = rest[0]
-        if reader.is_shell(program) or program in (".", "source"):
+        if shell_strings.is_shell(program) or program in (".", "source"):
             script = next((word for word in rest[1:] if word[:1] not in "-+"), None)
             if script is not None:
                 yield script, True
@@ -85,7 +85,7 @@ def _files(definition: Definition) -> Iterator[tuple[str, bool]]:
 
 
 def _is_shell(shebang: bytes) -> bool:
-    return any(reader.is_shell(word) for word in shebang[2:].decode("utf-8", "replace").split())
+    return any(shell_strings.is_shell(word) for word in shebang[2:].decode("utf-8", "replace").split())
 
 
 def _beginning(path: str) -> bytes:

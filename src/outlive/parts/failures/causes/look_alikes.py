@@ -7,8 +7,8 @@ import re
 import unicodedata
 from collections.abc import Iterator
 
+from outlive.core import shell_strings
 from outlive.core.records import Definition
-from outlive.core.shell import reader
 
 _SPACES = "\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000\u2028\u2029\u0085"
 _UNSEEN = "\u200b-\u200f\u2060\ufeff\u00ad\u180e"
@@ -37,7 +37,7 @@ _QUOTED = re.compile(
 
 def hint(definition: Definition) -> str | None:
     """Return which such character a command has outside of quoted texts, where, and what it is taken for; None if none."""
-    text = reader.run_by(definition.command, definition.shell)
+    text = shell_strings.run_by(definition.command, definition.shell)
     if text is not None:
         return next(_found(text, "The command"), None)
     for at, word in enumerate(definition.command):

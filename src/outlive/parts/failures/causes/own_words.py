@@ -7,10 +7,10 @@ import re
 import warnings
 from typing import NamedTuple
 
+from outlive.core import shell_strings
 from outlive.core.quoted import cut, visible
 from outlive.core.records import Definition, State
-from outlive.core.shell import reader
-from outlive.core.shell.reader import Command
+from outlive.core.shell_strings import Command
 
 _ENDING = frozenset({"pkill", "kill", "xargs"})
 _WITH_VALUE = frozenset("-u -U -G -g -s -t -F -d -r -O -m -e -A -B -C --signal --euid --uid --group --pgroup".split())
@@ -28,15 +28,18 @@ class Look(NamedTuple):
 def hint(definition: Definition, state: State) -> str | None:
     """Return the sentence about a job that looks for its own words and runs, was ended by a signal, or decided by what it
     found; None for others."""
-    text = reader.run_by(definition.command, definition.shell)
+    text = shell_strings.run_by(definition.command, definition.shell)
     if text is None or definition.script is not None:
         return None
-    each = reader.every(reader.commands(text))
+    each = shell_strings.every(shell_strings.commands(text))
     looks = _looks(each, " ".join([*(definition.shell or definition.command[:-1]), text]))
     ends = any(not _ENDING.isdisjoint(one.words) for one in each)
     if not state.finished:
         inside = [
-            look for one in each if one.kind in ("while", "until") for look in _looks(reader.every(one.inside), text)
+            look
+            for one in each
+            if one.kind in ("while", "until")
+            for look in _looks(shell_strings.every(one.inside), text)
         ]
         return _worded(inside[0], "so it always finds one") if inside else None
     if state.signal is not None and state.reason == "signal":

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 import shlex
 
+from outlive.core import shell_strings
 from outlive.core.records import Definition
-from outlive.core.shell import reader
 from outlive.jobs.diagnosis import last_words
 from outlive.parts.failures.causes import line_ends
 
@@ -30,7 +30,7 @@ def of_set_e(definition: Definition, said: str, errors: str) -> str | None:
     output, `errors`: what of it are errors."""
     if errors.strip() or last_words.reports(said):
         return None
-    text = reader.run_by(definition.command, definition.shell) or ""
+    text = shell_strings.run_by(definition.command, definition.shell) or ""
     is_option = any(word[:1] == "-" and "e" in word for word in (definition.shell or [])[1:])
     if _STOPS.search(text.replace(";", "\n")) or (is_option and any(sign in text for sign in ";\n")):
         return _advice("`set -x` at its start (bash -x) shows which") if _is_of(text, said) else None

@@ -17,8 +17,7 @@ from outlive.parts.failures.lines.chosen_lines import MAX_LINE_CHARS, Choice, Li
 from outlive.parts.failures.lines.problem_matchers import Matcher, Matchers
 from outlive.render import head_and_tail
 from outlive.render.plain_text import readable
-from outlive.render.sources import Source, gaps_in
-from outlive.render.view import View
+from outlive.render.sources import Source, View, gaps_in
 
 # With more, an answer takes longer and no more of the causes in benchmarks/causes is found
 HEAD_BYTES = 256 * 1024

@@ -16,9 +16,9 @@ import functools
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from outlive.core.linear_regex import line_options, re2
 from outlive.errors import invalid
 from outlive.parts.failures.lines.built_in import MATCHERS
+from outlive.store.output.patterns import line_options, re2
 
 ERROR, *_ = SEVERITIES = ("error", "warning", "notice", "info")
 _GROUPS = tuple("file fromPath line endLine column endColumn location severity code message kind".split())

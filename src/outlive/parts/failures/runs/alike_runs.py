@@ -8,14 +8,13 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import NamedTuple
 
+from outlive.core import shell_strings
 from outlive.core.quoted import one_line
 from outlive.core.records import Definition
-from outlive.core.shell import reader
 from outlive.core.started import never_ran
 from outlive.errors import OutliveError
-from outlive.jobs import lookup
+from outlive.jobs import lookup, programs
 from outlive.jobs.context import Context, Principal
-from outlive.jobs.pipelines import naming
 from outlive.jobs.told import ownership
 from outlive.parts.failures.runs import earlier_runs
 from outlive.store.job_dir import JobDir
@@ -115,7 +114,7 @@ def _runs_before(
 def _step(definition: Definition) -> Step | None:
     if definition.script is not None:  # `command` is only its beginning
         return None
-    words = naming.main_words(definition.command)
+    words = programs.main_words(definition.command)
     if not words:
         return None
     sandbox = None if definition.sandbox is None else definition.sandbox.shown
@@ -126,9 +125,9 @@ def _only_step(definition: Definition) -> Step | None:
     """Return the step of a command whose failures are all that its output reports."""
     if not definition.command:  # it cannot be read
         return None
-    text = reader.run_by(definition.command, definition.shell)
+    text = shell_strings.run_by(definition.command, definition.shell)
     if text is not None:
-        *before, last = reader.pipelines(reader.commands(text)) or [[]]
+        *before, last = shell_strings.pipelines(shell_strings.commands(text)) or [[]]
         is_whole = len(last) == 1 and not last[0].kind and not last[0].operator and ">" not in text.replace("2>&1", "")
         if not is_whole or any(len(one) > 1 or one[0].name not in _QUIET for one in before):
             return None
@@ -138,18 +137,18 @@ def _only_step(definition: Definition) -> Step | None:
 def _directory(definition: Definition) -> str:
     """Return the directory of a job behind each `cd` to a place that its text names."""
     cwd = definition.cwd
-    for command in reader.commands(reader.run_by(definition.command, definition.shell)):
+    for command in shell_strings.commands(shell_strings.run_by(definition.command, definition.shell)):
         if command.words[:1] == ["cd"] and len(command.words) == 2 and command.operator in _BETWEEN:
             cwd = os.path.normpath(os.path.join(cwd, os.path.expanduser(command.words[1])))
     return cwd
 
 
 def _program(definition: Definition) -> str:
-    return (naming.main_words(definition.command) or [""])[0]
+    return (programs.main_words(definition.command) or [""])[0]
 
 
 def _programs(definition: Definition) -> set[str]:
     """Return the programs of a command that may be its point."""
-    joined = reader.commands(reader.run_by(definition.command, definition.shell))
-    each = [command.words for command in reader.every(joined) if not command.kind and command.words]
-    return {words[0] for words in map(naming.without_starters, each)} - naming.BESIDE | {_program(definition)}
+    joined = shell_strings.commands(shell_strings.run_by(definition.command, definition.shell))
+    each = [command.words for command in shell_strings.every(joined) if not command.kind and command.words]
+    return {words[0] for words in map(programs.without_starters, each)} - programs.BESIDE | {_program(definition)}

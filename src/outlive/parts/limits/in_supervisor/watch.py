@@ -15,7 +15,7 @@ from outlive.parts.limits.applied import Applied
 from outlive.parts.limits.names import CPU_TIME, MEMORY, SAMPLED
 from outlive.parts.resources import Resources
 from outlive.supervisor.added import Running
-from outlive.system import process_use
+from outlive.system import process
 
 LIMIT, OOM = "limit", "oom"
 _MEMORY_EVERY_S = 0.2
@@ -37,7 +37,7 @@ class LimitWatch:
 
     def _look(self) -> None:
         pids = self._job.pids()
-        use = process_use.of(pids, whole=False)
+        use = process.use_of(pids, whole=False)
         left_s = _MEMORY_EVERY_S if self._memory else self._cpu_ms / 1000
         if self._cpu_ms:
             used_us = self._job.reaper.used_us(use)
@@ -50,7 +50,7 @@ class LimitWatch:
             left_s = min(left_s, (self._cpu_ms - used_us / 1000) / 1000 / self._cpus)
         # Shared pages count in each process that has them, so this sum is an upper bound
         if self._memory and use.memory_bytes > self._memory:
-            taken = process_use.shared_fairly_bytes(pids)
+            taken = process.shared_fairly_bytes(pids)
             if taken > self._memory:
                 self._job.end(OOM, f"its processes took {taken:,} bytes of memory, and its limit is {self._memory:,}")
                 return

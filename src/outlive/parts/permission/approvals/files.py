@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from outlive.core.shell import reader
+from outlive.core import shell_strings
 from outlive.parts.permission.approvals import unheld
 from outlive.parts.permission.approvals.facts import decides
 from outlive.parts.permission.approvals.unheld import BRACES, DEEPEST, SOURCES, VARIABLE, is_interpreter
@@ -107,7 +107,9 @@ def _stamps(
     each = _each(command) if shell else [[*command]]
     firsts = reached.first(_MOST_LOOKED_FOR, [*firsts, *(words[0] for words in each)], "programs")
     reads = (
-        any(map(is_interpreter, words)) or not SOURCES.isdisjoint(firsts) or not all(map(reader.is_shell, shell[:1]))
+        any(map(is_interpreter, words))
+        or not SOURCES.isdisjoint(firsts)
+        or not all(map(shell_strings.is_shell, shell[:1]))
     )
     of_variables = _of_variables(called, known)
     looked = _Looked(cwd, path, words, reached)
@@ -130,7 +132,7 @@ def _stamps(
 
 def _each(command: Sequence[str]) -> list[list[str]]:
     """Return the words of each command in what a shell reads, as far as it can be read."""
-    return [one.words for text in command for one in reader.every(reader.commands(text)) if one.words]
+    return [one.words for text in command for one in shell_strings.every(shell_strings.commands(text)) if one.words]
 
 
 def _starts_another(words: Sequence[str]) -> bool:

@@ -10,8 +10,8 @@ import os
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
+from outlive.core import shell_strings
 from outlive.core.quoted import cut
-from outlive.core.shell import reader
 from outlive.parts.permission.approvals.facts import decides
 from outlive.parts.permission.policy import commands_in, runners
 from outlive.parts.permission.policy.harmless import use_of
@@ -38,7 +38,7 @@ _SHOWN_CHARS = 60
 def is_interpreter(word: str) -> bool:
     name = os.path.basename(word)
     use = use_of(name) or use_of(runners.plain(name))
-    return reader.is_shell(name) or name in _READS_TOO or (use is not None and use.check in _READS_SCRIPTS)
+    return shell_strings.is_shell(name) or name in _READS_TOO or (use is not None and use.check in _READS_SCRIPTS)
 
 
 def sentences(
@@ -55,7 +55,7 @@ def sentences(
         looked.words(list(command), ())
         if _reads_its_input(command):
             looked.found.append(f"`{command[0]}` runs what it reads from its input")
-    elif reader.is_shell(shell[0]):
+    elif shell_strings.is_shell(shell[0]):
         looked.text(command[0])
     else:
         looked.found.append(f"`{' '.join(shell)}` reads it")
@@ -88,9 +88,9 @@ class _Looked:
     def text(self, text: str) -> None:
         """Look at what a shell reads."""
         self._depth += 1
-        script = reader.Script([], f"it is longer than {_MOST_CHARS:,} characters")
+        script = shell_strings.Script([], f"it is longer than {_MOST_CHARS:,} characters")
         if len(text) <= _MOST_CHARS and self._depth <= DEEPEST:
-            script = reader.read(text)
+            script = shell_strings.read(text)
         if not script.commands:
             if text.strip():
                 self.found.append(script.unsure or "it cannot be read")
@@ -103,16 +103,16 @@ class _Looked:
         self._known = outer
         self._depth -= 1
 
-    def _certain(self, commands: list[reader.Command], text: str) -> dict[str, str]:
+    def _certain(self, commands: list[shell_strings.Command], text: str) -> dict[str, str]:
         """Return the variables whose values the text does not change."""
-        every = [os.path.basename(one.name) for one in reader.every(commands)]
+        every = [os.path.basename(one.name) for one in shell_strings.every(commands)]
         if not SOURCES.isdisjoint(every):
             return {}
         moved = {"PWD"} if not _MOVING.isdisjoint(every) else set()
         changed = {name for name in self._known if re.search(rf"(?<![\w${{]){re.escape(name)}\b", text)}
         return {name: value for name, value in self._known.items() if name not in moved | changed}
 
-    def _joined(self, joined: list[reader.Command], text: str, *, piped: bool) -> None:
+    def _joined(self, joined: list[shell_strings.Command], text: str, *, piped: bool) -> None:
         before = ""
         for command in joined:
             has_input = piped or before == "|"
@@ -122,7 +122,7 @@ class _Looked:
             self._joined(command.substituted, text, piped=has_input)
             before = command.operator
 
-    def _command(self, command: reader.Command, text: str, *, piped: bool) -> None:
+    def _command(self, command: shell_strings.Command, text: str, *, piped: bool) -> None:
         unsure = command.globs | {place for place in command.expanded if not self._is_certain(command.words[place])}
         if 0 in unsure:
             self._add_word(command.name)
@@ -132,7 +132,11 @@ class _Looked:
             self.words(command.words, unsure)
         if _reads_its_input(command.words):
             document = "<<" in text
-            if piped or (not document and not _INPUT.search(text)) or (document and reader.is_shell(command.name)):
+            if (
+                piped
+                or (not document and not _INPUT.search(text))
+                or (document and shell_strings.is_shell(command.name))
+            ):
                 self.found.append(f"`{command.name}` runs what it reads from its input")
 
     def words(self, words: list[str], unsure: Collection[int]) -> None:
@@ -177,7 +181,11 @@ class _Looked:
 def _read_by_shells(words: list[str], unsure: Collection[int]) -> Iterator[str]:
     """Yield the words that shells among them read: `env sh -c STRING`, `eval STRING`."""
     for place, flag in enumerate(words[:-1], 1):
-        if re.fullmatch(r"-\w*c", flag) and any(map(reader.is_shell, words[: place - 1])) and place not in unsure:
+        if (
+            re.fullmatch(r"-\w*c", flag)
+            and any(map(shell_strings.is_shell, words[: place - 1]))
+            and place not in unsure
+        ):
             yield words[place]
     if words[0] == "eval" and not unsure:
         yield " ".join(words[1:])
@@ -188,7 +196,7 @@ def _reads_its_input(words: Sequence[str]) -> bool:
     use = use_of(os.path.basename(words[0])) or use_of(runners.plain(os.path.basename(words[0])))
     if not is_interpreter(words[0]):
         return False
-    takes = reader.is_shell(words[0]) or (use is not None and use.check == "script") or "python" in words[0]
+    takes = shell_strings.is_shell(words[0]) or (use is not None and use.check == "script") or "python" in words[0]
     rest = [
         word for word in words[1:] if not word.startswith(("-", "+")) or word.lstrip("-")[-1:] in ("c", "e", "m", "V")
     ]

@@ -22,7 +22,7 @@ from outlive.parts.permission.at_terminal.questions import NOTHING, about
 from outlive.parts.permission.verbs.inbox import question_of
 from outlive.verbs import spelling
 from outlive.verbs.spec import GlobalOptions, Verb
-from outlive.verbs.submit import submit
+from outlive.verbs.write import submit
 
 _WAY = "outlive inbox"
 EMPTY = "."  # stands for an empty line: Enter alone leaves the question for later

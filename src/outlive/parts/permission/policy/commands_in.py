@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from outlive import limits
-from outlive.core.shell import reader
+from outlive.core import shell_strings
 from outlive.parts.permission.policy import runners, system_shells
 from outlive.parts.permission.policy.harmless import use_of
 
@@ -75,7 +75,7 @@ def commands(
     if shell is None:
         return [Command(words, unread=runners.runs_another(words))]
     text = words[0]
-    if not reader.is_shell(shell[0]) or not shell[1:] or not _STRING_FLAGS.issuperset(shell[1:]):
+    if not shell_strings.is_shell(shell[0]) or not shell[1:] or not _STRING_FLAGS.issuperset(shell[1:]):
         return [Command([text], unread=f"the shell `{' '.join(shell)}` reads it")]
     found, why = _split(text)
     if not system_shells.is_of_the_system(shell[0], path):  # it may do more than a shell would
@@ -102,7 +102,7 @@ def _split(text: str) -> tuple[list[Command], str | None]:
         return [], _TOO_LONG
     if text[:1] in ("-", "+"):
         return [], "the shell takes it for an option"
-    script = reader.read(text)
+    script = shell_strings.read(text)
     why = script.unsure or next(filter(None, map(_why_other, script.commands)), None)
     if why or not script.commands:
         return [], why or "it is empty"
@@ -113,7 +113,7 @@ def _split(text: str) -> tuple[list[Command], str | None]:
     return found, None
 
 
-def _why_other(command: reader.Command) -> str | None:
+def _why_other(command: shell_strings.Command) -> str | None:
     """Return why a command may be another than its words say; None if it is not."""
     word, *rest = command.words
     name = os.path.basename(word)
