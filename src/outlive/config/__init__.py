@@ -5,8 +5,6 @@ Here are the keys with their defaults, and the values in force. What was written
 and checked by `checks`.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping
 from typing import Any, NamedTuple
