@@ -20,7 +20,7 @@ from support.codex_schema import BUDGET, normalised, size
 WITHOUT_SDK = """
 import sys
 from outlive import config, verbs
-from outlive.mcp import instructions
+from outlive.mcp import introduction
 from outlive.mcp.tools import listing, offer
 tools = listing.tools(("exec", "process"), config.load({}))
 assert [tool["name"] for tool in tools] == ["exec", "process"]
