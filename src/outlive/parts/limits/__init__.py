@@ -1,6 +1,6 @@
 """What a job may use: asked for, checked, applied at the start, watched while it runs, and said of it.
 
-Facts of the kernel are in `system` (cgroup, job_group, process_use). What a job did use, its supervisor counts with limits
+Facts of the kernel are in `system` (cgroup, job_group, process). What a job did use, its supervisor counts with limits
 or without."""
 
 from __future__ import annotations
