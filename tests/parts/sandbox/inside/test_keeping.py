@@ -19,7 +19,7 @@ SUPERVISOR = """
 import os, sys, time
 from outlive.core.records import Sandbox
 from outlive.parts.sandbox.confinement import inside, keeping, session
-from outlive.supervisor.confined import confinement
+from outlive.supervisor import confinement
 from outlive.system import prctl
 
 root, script, mode, bwrap = sys.argv[1:]
