@@ -9,6 +9,7 @@ import os
 from typing import Any
 
 from outlive.core.bounds import Bounds
+from outlive.core.known import Known
 from outlive.core.members import parse_json
 from outlive.core.record import Record
 from outlive.core.records import Definition, Identity
@@ -46,6 +47,8 @@ class Request(Record):
         str, dict[str, Any]
     ] = {}  # what parts need to note something elsewhere (events/noting.py), by their names
     bounds: Bounds | None = None  # what of finished jobs is to be kept
+    config: str | None = None  # the path of the file of the caller's configuration; None: there was none
+    known: Known = Known()  # what processes that are started for the job later must know to run none of what jobs wrote
 
     def to_file(self) -> int:
         """Return an fd that holds this request."""

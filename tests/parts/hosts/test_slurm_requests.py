@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import time
@@ -29,7 +30,8 @@ def test_a_request_that_was_given_up_before_its_step_started_is_never_done(place
     srun.chmod(0o755)
     here, there = fds.pair()
     words = [sys.executable, "-P", "-m", "outlive.parts.hosts.slurm.pump", str(there.fileno()), str(srun)]
-    with subprocess.Popen([*words, "7", "python", str(place), "ID"], pass_fds=[there.fileno()]) as pump:
+    told = fds.memory_file("known", b"{}")
+    with subprocess.Popen([*words, "7", "python", str(place), "ID"], stdin=told, pass_fds=[there.fileno()]) as pump:
         try:
             there.close()
             fds.send(here, b'{"op": "kill"}')
@@ -38,6 +40,7 @@ def test_a_request_that_was_given_up_before_its_step_started_is_never_done(place
             assert pump.wait(BOUND_S) == 0
         finally:
             pump.kill()
+            os.close(told)
     until(lambda: not processes.is_alive(int((place / "pid").read_text())), what="srun was ended", timeout=BOUND_S)
 
 

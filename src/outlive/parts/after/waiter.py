@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
 from outlive.core.ids import short_id
+from outlive.core.known import Known
 from outlive.core.members import parse_json
 from outlive.core.quoted import one_line
 from outlive.core.record import Record
@@ -34,7 +35,8 @@ class Asked(Record):
     root: str = ""
     job_id: str = ""
     environment: dict[str, str] = {}  # of the job
-    workspace: str = ""  # the directory from which it was started
+    config: str | None = None  # the file of the configuration of its caller
+    known: Known = Known()  # what its caller knew of where jobs work
     edges: list[Edge] = []
     left: list[int] = []  # the numbers of the edges that are waited for
 
@@ -53,7 +55,7 @@ def main() -> None:
         return
     try:
         _look(
-            own_process.context(asked.root, asked.environment, "wait", workspace=asked.workspace),
+            own_process.context(asked.root, asked.environment, "wait", config=asked.config, known=asked.known),
             {number: asked.edges[number] for number in asked.left},
         )
     except Exception as error:
