@@ -55,35 +55,21 @@ def test_the_sandbox_of_a_host_is_made_there_and_holds_there(cli: Cli, bounded: 
     bounded.wait_empty()
 
 
-@pytest.mark.parametrize("sandboxed", [True, False])
-def test_nothing_that_a_job_wrote_there_is_run_for_the_next_one(
-    sandboxed: bool, cli: Cli, box: FakeSsh, place: Path, request: pytest.FixtureRequest
-) -> None:
-    """Neither git, which is asked for its settings, nor what the profile of a login calls."""
-    if sandboxed:
-        request.getfixturevalue("bounded")
-    else:
-        (box.home / "src").mkdir()
-        configure(place, 'workdir = "~/src"')
+def test_nothing_that_a_job_wrote_there_is_run_for_the_next_one(cli: Cli, bounded: FakeSsh, place: Path) -> None:
+    """Git is asked for its settings, outside of the sandbox."""
     planted = place / "planted"
-    write = "".join(
-        f"printf '#!/bin/sh\\necho {name} >>{planted}\\n' >bin/{name}; chmod +x bin/{name}; "
-        for name in ("git", "tool")
-    )
-    assert run(cli, f"mkdir bin; {write}")["exit_code"] == 0
-    assert (box.home / "src/bin/git").stat().st_mode & 0o111
-    python = box.place / "python"  # as after a `.bashrc` there that changes PATH
-    python.write_text(
-        f'#!/bin/sh\nexport PATH="{box.home}/src/bin:$PATH"\nexec {sys.executable} "$@"\n', encoding="utf-8"
-    )
+    write = f"mkdir bin; printf '#!/bin/sh\\ntouch {planted}\\n' >bin/git; chmod +x bin/git"
+    assert run(cli, write)["exit_code"] == 0
+    assert (bounded.home / "src/bin/git").stat().st_mode & 0o111
+    python = bounded.place / "python"  # as after a `.bashrc` there that changes PATH
+    script = f'#!/bin/sh\nexport PATH="{bounded.home}/src/bin:$PATH"\nexec {sys.executable} "$@"\n'
+    python.write_text(script, encoding="utf-8")
     python.chmod(0o755)
-    for name in (".profile", ".bash_profile", ".zprofile"):
-        (box.home / name).write_text("tool\n", encoding="utf-8")
     path = place / "home/.config/outlive/config.toml"
     path.write_text(path.read_text(encoding="utf-8").replace(sys.executable, str(python)), encoding="utf-8")
     assert run(cli, "exit 5")["exit_code"] == 5
     assert not planted.exists()
-    box.wait_empty()
+    bounded.wait_empty()
 
 
 def test_a_call_may_ask_for_less_than_a_host_has_and_never_for_more(cli: Cli, bounded: FakeSsh) -> None:
