@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from outlive import config as configuration
-from outlive.core.known import Known
 from outlive.jobs.context import Context, Principal
 from outlive.launch.from_cli import Launcher
 from outlive.store.root import Store
 from outlive.system import own_programs
+from outlive.system.known import Known
 
 
 def context(

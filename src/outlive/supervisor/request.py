@@ -9,13 +9,13 @@ import os
 from typing import Any
 
 from outlive.core.bounds import Bounds
-from outlive.core.known import Known
 from outlive.core.members import parse_json
 from outlive.core.record import Record
 from outlive.core.records import Definition, Identity
 from outlive.store import fault_report
 from outlive.store.job_dir import JobDir
 from outlive.system import fds
+from outlive.system.known import Known
 
 
 class Request(Record):

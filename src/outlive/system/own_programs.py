@@ -9,9 +9,9 @@ along the PATH of the job.
 import os
 from collections.abc import Iterable, Mapping, Sequence
 
-from outlive.core.known import Known
 from outlive.errors import OutliveError
 from outlive.system import mounts, workspaces
+from outlive.system.known import Known
 from outlive.system.paths import followed, is_in, may_change
 
 _CACHE = ".cache/outlive/sandbox"  # below a home: what tools write in sandboxes

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from outlive.core.known import Known
 from outlive.errors import OutliveError
 from outlive.system import own_programs
+from outlive.system.known import Known
 
 
 @pytest.fixture(autouse=True)

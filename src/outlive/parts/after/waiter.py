@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
 from outlive.core.ids import short_id
-from outlive.core.known import Known
 from outlive.core.members import parse_json
 from outlive.core.quoted import one_line
 from outlive.core.record import Record
@@ -24,6 +23,7 @@ from outlive.jobs.context import Context
 from outlive.parts.after.asked import Edge
 from outlive.store import fault_report
 from outlive.system import fds, prctl
+from outlive.system.known import Known
 
 _OUT = 1
 

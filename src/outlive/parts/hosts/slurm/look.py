@@ -9,12 +9,12 @@ import os
 import sys
 
 from outlive import __version__
-from outlive.core.known import Known
 from outlive.core.members import parse_json
 from outlive.core.record import Record
 from outlive.parts.sandbox.confinement import bubblewrap
 from outlive.parts.sandbox.confinement.bubblewrap import SandboxTrial
 from outlive.system import fds, locks, machine, own_programs
+from outlive.system.known import Known
 
 ANY = "-"
 

@@ -14,11 +14,11 @@ import subprocess
 import sys
 import tempfile
 
-from outlive.core.known import Known
 from outlive.core.members import parse_json
 from outlive.parts.hosts import control_stream
 from outlive.parts.hosts.slurm import programs
 from outlive.system import fds, interpreter, own_programs
+from outlive.system.known import Known
 
 _END_S = 5.0
 
