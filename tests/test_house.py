@@ -543,6 +543,65 @@ def test_no_program_is_started_by_a_bare_name() -> None:
     assert not bare
 
 
+# How what begins a process of ours, or acts as a caller, is told where jobs in sandboxes work; "": it runs no program
+TOLD = {
+    "__main__": "",  # cli.main
+    "cli.main": "context.Context(",
+    "mcp.stdio.main": "know(configuration, os.environ, job_directory(os.environ), current_directory())",
+    "mcp.stdio.session": "",  # a list of jobs, in the process of mcp.stdio.main
+    "mcp.tools.call": "Context(",
+    "parts.http.serve": "know(configuration, os.environ, settings.workdir, current_directory())",
+    "parts.page.program": "know(configuration, os.environ, current_directory())",
+    "parts.clients.hook": "know(settings, env, *here)",
+    "parts.completion.main": "",
+    "parts.completion.jobs": "",
+    "parts.demo.main": "",  # but outlive itself
+    "launch.fork_server": "",
+    "jobs.own_process": "own_programs.take(known)",
+    "jobs.starting.turn": "known=request.known",
+    "parts.after.waiter": "known=asked.known",
+    "parts.hosts.ssh.mirror_process": "own_programs.take(request.known)",
+    "parts.hosts.slurm.pump": "own_programs.take(",
+    "parts.hosts.slurm.look": "own_programs.take(",
+    "parts.hosts.slurm.inside_allocation": "own_programs.take(",
+    "parts.hosts.far.step": "",
+    "parts.hosts.far.main": "own_programs.know(map(os.path.expanduser, word.workspaces))",
+    "parts.hosts.far.starting": "own_programs.know(sandbox.roots)",
+}
+
+
+def _begins(path: Path, named: set[str]) -> bool:
+    """Return whether a module has the first function of a process, or makes a caller."""
+    nodes = [*ast.walk(_tree(path))]
+    module = next(name for name, one in NAMES.items() if one == path)
+    return (
+        (module in named and any(isinstance(node, ast.FunctionDef) and node.name == "main" for node in nodes))
+        or any(isinstance(node, ast.If) and ast.unparse(node.test) == "__name__ == '__main__'" for node in nodes)
+        or any(isinstance(node, ast.Call) and ast.unparse(node.func).endswith("Principal") for node in nodes)
+    )
+
+
+def test_each_process_of_ours_is_told_where_jobs_work() -> None:
+    """Else it would run what a job in a sandbox has put there (system/own_programs.py)."""
+    texts = {
+        node.value
+        for path in MODULES
+        for node in ast.walk(_tree(path))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    }
+    named = {text.removesuffix(":main") for text in texts} & NAMES.keys()
+    named |= {
+        target
+        for text in texts
+        for target in re.findall(r"^\s*from (outlive\.[\w.]+) import main$", text, re.MULTILINE)
+    }
+    named -= {"outlive.parts.top.main", "outlive.parts.terminal.attach"}  # functions of the command line
+    begin = {path for path in MODULES if _begins(path, named) and path != SOURCE / "jobs/context.py"}
+    assert {".".join(path.relative_to(SOURCE).with_suffix("").parts) for path in begin} == TOLD.keys()
+    for name, call in TOLD.items():
+        assert call in NAMES[f"outlive.{name}"].read_text(encoding="utf-8"), name
+
+
 def test_processes_of_ours_start_isolated() -> None:
     """system/interpreter.py, or `-I`: a workspace may have a `sitecustomize.py`, and PYTHONPATH name it."""
     loose = [

@@ -14,6 +14,7 @@ from outlive.core.records import Bounds, Definition, Identity
 from outlive.store import fault_report
 from outlive.store.job_dir import JobDir
 from outlive.system import fds
+from outlive.system.known import Known
 
 
 class Request(Record):
@@ -45,6 +46,8 @@ class Request(Record):
         str, dict[str, Any]
     ] = {}  # what parts need to note something elsewhere (events/noting.py), by their names
     bounds: Bounds | None = None  # what of finished jobs is to be kept
+    config: str | None = None  # the path of the file of the caller's configuration; None: there was none
+    known: Known = Known()  # what processes that are started for the job later must know to run none of what jobs wrote
 
     def to_file(self) -> int:
         """Return an fd that holds this request."""

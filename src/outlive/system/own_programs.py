@@ -9,9 +9,9 @@ along the PATH of the job.
 import os
 from collections.abc import Iterable, Mapping, Sequence
 
-from outlive.core.record import Record
 from outlive.errors import OutliveError
 from outlive.system import mounts, workspaces
+from outlive.system.known import Known
 from outlive.system.paths import followed, is_in, may_change
 
 _CACHE = ".cache/outlive/sandbox"  # below a home: what tools write in sandboxes
@@ -40,33 +40,40 @@ _LINE_BYTES = 256
 
 _workspaces: dict[str, None] = {}
 _named: dict[str, str] = {}
+_is_told = (
+    False  # whether this process knows where jobs work: a process of ours that starts another one tells it (`known`)
+)
 _seen_safe: dict[str, object] = {}  # path of a program → `_signature` when it was found to be safe
 
 
 def know(places: Iterable[str | None], named: Mapping[str, str] | None = None) -> None:
     """Take note of directories that jobs in sandboxes may come to write, and of the programs that the
     configuration names. What this process knew before stays."""
+    global _is_told
+    _is_told = True
     for path in places:
         if path and os.path.isabs(path):
             _workspaces.setdefault(os.path.normpath(path))
     _named.update(named or {})
 
 
-class Known(Record):
-    """The arguments of `know`, for another process of ours."""
-
-    workspaces: list[str]
-    named: dict[str, str]
+def known(*more: str) -> Known:
+    """Return what this process knows, for another process of ours. `more`: further directories."""
+    return Known(workspaces=[*dict.fromkeys((*_workspaces, *more))], named={**_named})
 
 
-def known() -> Known:
-    return Known(workspaces=[*_workspaces], named={**_named})
+def take(known: Known) -> None:
+    """Take note of what another process of ours knows."""
+    know(known.workspaces, known.named)
 
 
 class _Wall:
     """What jobs in sandboxes may write, as it is now."""
 
     def __init__(self, env: Mapping[str, str]) -> None:
+        """Errors: RuntimeError in a process that nobody has told where jobs work."""
+        if not _is_told:
+            raise RuntimeError("this process runs a program, and was not told where jobs work (own_programs.know)")
         self._homes = [*dict.fromkeys(map(os.path.realpath, (env.get("HOME") or "/", os.path.expanduser("~"))))]
         self._environment = env.get("VIRTUAL_ENV", "").rstrip("/")
         every = dict.fromkeys((*_workspaces, *workspaces.noted(env)))
@@ -92,6 +99,7 @@ class _Wall:
         return self.lets_through(path) and not any(map(self._project, {path, os.path.realpath(path)}))
 
     def _project(self, path: str) -> bool:
+        path = f"/{path.lstrip('/')}"  # two slashes, as in a URL, are above themselves
         while not self._is_above(path):
             name = os.path.basename(path)
             is_one = name in _NAMES or path == self._environment or os.path.lexists(f"{path}/{_ENVIRONMENT}")
@@ -101,13 +109,13 @@ class _Wall:
             path = os.path.dirname(path)
         return False
 
-    def mentions(self, value: str, *, command: bool = False, safe: bool = False) -> bool:
-        """Return whether a word of this text is a path that a job can write; of a `command` also a
-        relative one. With `safe`, whether it lies in any project."""
+    def mentions(self, value: str, *, command: bool = False) -> bool:
+        """Return whether a word of this text is a path that a job can write, or lies in any project; of a `command` also a
+        relative one."""
         for separator in _SEPARATORS:
             value = value.replace(separator, "\0")
         paths = [word if command else word[word.index("/") :] for word in value.split("\0") if "/" in word]
-        return not all(map(self.is_safe if safe else self.lets_through, paths))
+        return not all(map(self.is_safe, paths))
 
 
 def find(name: str, env: Mapping[str, str], folder: str | None = None) -> str:
@@ -155,7 +163,7 @@ def may_start(words: Sequence[str], env: Mapping[str, str], ours: Iterable[str])
     is_ours = is_in(os.path.realpath(program), ours) and (
         is_in(os.path.normpath(program), ours) or wall.lets_through(program)
     )
-    return (is_ours or is_safe(program, env)) and not any(wall.mentions(word, command=True, safe=True) for word in rest)
+    return (is_ours or is_safe(program, env)) and not any(wall.mentions(word, command=True) for word in rest)
 
 
 def require_unwritten(words: Iterable[str], env: Mapping[str, str], what: str) -> None:
@@ -163,9 +171,7 @@ def require_unwritten(words: Iterable[str], env: Mapping[str, str], what: str) -
     job can have written: ssh would run what a file for its option -F says."""
     wall, home = _Wall(env), f"{env.get('HOME') or '/'}/"
     for word in words:
-        if wall.mentions(
-            word.replace("~/", home).replace("%d/", home), command=True, safe=True
-        ):  # ssh_config(5), TOKENS
+        if wall.mentions(word.replace("~/", home).replace("%d/", home), command=True):  # ssh_config(5), TOKENS
             message = f"{what} name what a job in a sandbox may have written: {word}"
             raise OutliveError("launch_failed", message, hint="Put it elsewhere, outside of every project.")
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from outlive.errors import OutliveError
 from outlive.system import own_programs
+from outlive.system.known import Known
 
 
 @pytest.fixture(autouse=True)
@@ -204,6 +205,57 @@ def test_what_a_job_wrote_is_loaded_by_no_such_program(place: Path) -> None:
         "LD_LIBRARY_PATH",
         "GCONV_PATH",
     }
+
+
+def test_no_variable_leads_such_a_program_into_another_project(place: Path) -> None:
+    """In each a job may have worked. The variables of a job stay as they are."""
+    own_programs.know([str(place / "work")])
+    (place / "clone/.git").mkdir(parents=True)
+    (place / "js/node_modules").mkdir(parents=True)
+    (place / "env").mkdir()
+    (place / "env/pyvenv.cfg").touch()
+    gone = {
+        "SLURM_CONF": f"{place}/clone/slurm.conf",
+        "OPENSSL_CONF": f"{place}/clone/openssl.cnf",
+        "KRB5_CONFIG": f"{place}/env/krb5.conf",
+        "GIT_SSH": f"{place}/clone/ssh",
+        "GIT_CONFIG_GLOBAL": f"{place}/clone/gitconfig",
+        "SSH_ASKPASS": f"{place}/js/node_modules/.bin/ask",
+        "BROWSER": f"{place}/clone/browser %s",
+        "XDG_CONFIG_HOME": f"{place}/clone/config",
+        "AWS_CONFIG_FILE": f"{place}/clone/aws",  # it may name a command that prints credentials
+        "VIRTUAL_ENV": f"{place}/env",  # a profile may read the file that activates it
+    }
+    kept = {"HOME": str(place / "home"), "PWD": f"{place}/clone", "TMPDIR": f"{place}/clone/tmp"}
+    kept |= {"SSH_AUTH_SOCK": f"{place}/clone/agent", "HTTP_PROXY": "http://proxy.example:3128/x"}
+    assert own_programs.environment({**gone, **kept}) == kept
+
+
+def test_an_address_in_the_options_of_a_host_is_no_path(place: Path) -> None:
+    own_programs.know([str(place / "work")])
+    words = ["-oProxyCommand=tunnel https://proxy.example/x //elsewhere"]
+    own_programs.require_unwritten(words, {"HOME": str(place / "home")}, "the options of this host")
+
+
+def test_a_process_that_was_not_told_where_jobs_work_runs_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(own_programs, "_is_told", False)
+    asked: list[Callable[[], object]] = [
+        lambda: own_programs.find("sh", {"PATH": os.defpath}),
+        lambda: own_programs.environment({}),
+        lambda: own_programs.elsewhere(["sh"], {}),
+        lambda: own_programs.is_safe("/bin/sh", {}),
+        lambda: own_programs.may_start(["/bin/sh"], {}, []),
+        lambda: own_programs.require_unwritten(["-x"], {}, "words"),
+        lambda: own_programs.of_ours({}),
+        lambda: own_programs.shell(["sh"], {"PATH": os.defpath}),
+    ]
+    own_programs._seen_safe.clear()
+    for one in asked:
+        with pytest.raises(RuntimeError, match="not told where jobs work"):
+            one()
+    own_programs.take(Known(workspaces=["/w"], named={"ssh": "/opt/ssh"}))
+    assert own_programs.known("/v", "/w") == Known(workspaces=["/w", "/v"], named={"ssh": "/opt/ssh"})
+    assert all(one is not None for one in (asked[0](), asked[1]()))
 
 
 def test_slurm_passes_on_nothing_that_its_own_programs_would_take_from_a_job(place: Path) -> None:

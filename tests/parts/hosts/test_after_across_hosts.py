@@ -218,6 +218,101 @@ def test_no_program_of_the_workspace_is_run_at_its_turn(cli: Cli, box: FakeSsh, 
     box.wait_empty()
 
 
+@pytest.fixture
+def planted(box: FakeSsh, cluster: None, place: Path, work: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A `squeue` of the workspace, first on PATH where Slurm's programs are found too; return the file that it would leave."""
+    config = place / "home/.config/outlive/config.toml"
+    kept = [line for line in config.read_text(encoding="utf-8").splitlines() if not line.startswith("programs =")]
+    config.write_text("\n".join(kept), encoding="utf-8")
+    (work / "bin").mkdir()
+    fake_slurm.put(work / "bin", "squeue", f"#!/bin/sh\nreadlink /proc/$PPID/exe >{place}/planted\n")
+    fake_slurm.put(place / "programs", "squeue", f"#!/bin/sh\ntouch {place}/asked\nexit 1\n")
+    monkeypatch.setenv("PATH", f"{work}/bin:{place}/programs:{os.environ['PATH']}")
+    return place / "planted"
+
+
+def test_no_program_of_the_workspace_is_run_in_an_allocation(
+    cli: Cli, planted: Path, place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its guardian asks when Slurm's time limit ends the job, before it starts that."""
+    monkeypatch.setenv("SLURM_CONF", f"{planted.parent}/work/slurm.conf")
+    answer = cli.ok("run", "--host", "cluster", "--wait", "--", "printenv", "PATH", "SLURM_CONF")
+    assert answer["output"].split("\n") == [os.environ["PATH"], os.environ["SLURM_CONF"], ""], "as they were"
+    assert not planted.exists() and (place / "asked").exists()
+
+
+def test_no_program_of_the_workspace_is_run_by_what_looks_at_other_jobs(
+    cli: Cli, planted: Path, place: Path, work: Path
+) -> None:
+    build = cli.ok("run", "--host", "cluster", "--snapshot-after", "0", gated(work, "true"))["job_id"]
+    until((place / "asked").exists, what="its guardian has asked")
+    (place / "asked").unlink()
+    for path in cli.root.glob(".slurm-*"):  # what Slurm said to other processes
+        path.unlink()
+    job = cli.ok("run", "--after", build, "--snapshot-after", "0", "true")["job_id"]
+    until((place / "asked").exists, what="the process that looks has asked")
+    (work / "go").touch()
+    assert cli.ok("wait", job, "--timeout-ms", "50000")["exit_code"] == 0
+    assert not planted.exists()
+
+
+@pytest.fixture(params=["cli", "mcp"])
+def with_other_file(
+    request: pytest.FixtureRequest,
+    cli: Cli,
+    box: FakeSsh,
+    place: Path,
+    mcp_connect: Callable[..., McpSession],
+) -> Callable[..., str]:
+    """Starts a job with a configuration that is named to outlive; the usual one has another root for `box`."""
+    usual, other = place / "home/.config/outlive/config.toml", place / "other.toml"
+    other.write_text(usual.read_text(encoding="utf-8"), encoding="utf-8")
+    usual.write_text(f'{usual.read_text(encoding="utf-8")}root = "{place}/wrong"\n', encoding="utf-8")
+
+    def run(command: str, after: str) -> str:
+        if request.param == "mcp":
+            session = mcp_connect(args=("--config", str(other)))
+            answer = Face("mcp", cli, session).ok("run", command=command, host="box", after=[after], yield_ms=0)
+        else:
+            words = ("--config", str(other), "--host", "box", "--after", after, "--snapshot-after", "0")
+            answer = cli.ok("run", *words, command)
+        return str(answer["job_id"])
+
+    return run
+
+
+def test_at_its_turn_it_goes_by_the_configuration_that_its_caller_named(
+    cli: Cli, box: FakeSsh, place: Path, work: Path, with_other_file: Callable[..., str]
+) -> None:
+    build = cli.ok("run", "--snapshot-after", "0", gated(work, "true"))["job_id"]
+    job = with_other_file(f"cd {work}; echo ran >> order; until test -e end; do sleep 0.05; done; exit 5", build)
+    (work / "go").touch()
+    until((work / "order").exists, what="it runs")
+    there = [path.name for path in box.jobs()]
+    (work / "end").touch()
+    assert there == [job] and not (place / "wrong").exists()
+    assert cli.ok("wait", job, "--timeout-ms", "50000")["exit_code"] == 5
+    box.wait_empty()
+
+
+def test_it_goes_nowhere_if_the_configuration_that_its_caller_named_is_gone(
+    cli: Cli, box: FakeSsh, place: Path, work: Path
+) -> None:
+    other = place / "other.toml"
+    other.write_bytes((place / "home/.config/outlive/config.toml").read_bytes())
+    build = cli.ok("run", "--snapshot-after", "0", gated(work, "true"))["job_id"]
+    words = ("--config", str(other), "--host", "box", "--after", build, "--snapshot-after", "0")
+    job = cli.ok("run", *words, f"touch {work}/ran")["job_id"]
+    opened = Path(f"/proc/{looker(job)}/fd")
+    until(lambda: {str(cli.root)} & {os.readlink(one) for one in opened.iterdir()}, what="what looks has read it")
+    other.unlink()
+    (work / "go").touch()
+    ended = cli.ok("wait", job, "--timeout-ms", "50000")
+    assert (ended["state"], ended["reason"]) == ("failed", "launch")
+    assert ended["message"] == f"no configuration file at {other}; it never ran"
+    assert not (work / "ran").exists()
+
+
 @pytest.mark.parametrize("which", ["looker", "supervisor", "pair"])
 def test_a_job_of_another_machine_waits_on_whichever_process_is_killed(
     which: str, cli: Cli, box: FakeSsh, work: Path

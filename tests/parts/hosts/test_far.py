@@ -21,6 +21,7 @@ from outlive.parts.hosts.far import orphans, starting
 from outlive.parts.hosts.ssh.connecting import wire, words
 from outlive.store import atomic_file
 from outlive.store.root import Store
+from outlive.system import own_programs
 from support import pair
 from support.cli import Cli
 
@@ -54,6 +55,25 @@ def answers(place: Path, *content: bytes) -> list[words.Word]:
 
 def jobs(there: Store) -> list[str]:
     return [name for name in os.listdir(there.path) if not name.startswith(".")]
+
+
+def test_a_job_has_what_the_profile_of_its_login_was_not_given(
+    place: Path, work: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own_programs.know([str(work)])
+    own = {"PATH": f"{work}/bin:/usr/bin", "LD_LIBRARY_PATH": f"{work}/lib:/opt/lib", "BASH_ENV": f"{work}/rc"}
+    own |= {"HOME": str(place / "home"), "SHLVL": "1"}
+    given = {}
+
+    def printed(_shell: str, variables: dict[str, str]) -> dict[str, str]:
+        given.update(variables)
+        return {**variables, "PATH": f"/profile:{variables['PATH']}", "SHLVL": "2"}
+
+    monkeypatch.setattr(starting, "_printed", printed)
+    monkeypatch.setattr(os, "environ", own)
+    found = starting.login_environment()
+    assert given == {"PATH": "/usr/bin", "LD_LIBRARY_PATH": "/opt/lib", "HOME": own["HOME"], "SHLVL": "1"}
+    assert found == {**own, "PATH": f"/profile:{own['PATH']}", "SHLVL": "2"}
 
 
 def test_a_job_that_was_told_to_be_absent_is_never_started(place: Path, there: Store, said: dict[str, Any]) -> None:

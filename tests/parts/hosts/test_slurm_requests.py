@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import time
@@ -15,7 +16,7 @@ from outlive.jobs import control_client
 from outlive.store.job_dir import JobDir
 from outlive.store.root import Store
 from outlive.system import fds
-from support import processes
+from support import fake_slurm, processes
 from support.cli import Cli
 from support.wait import until
 
@@ -29,7 +30,8 @@ def test_a_request_that_was_given_up_before_its_step_started_is_never_done(place
     srun.chmod(0o755)
     here, there = fds.pair()
     words = [sys.executable, "-P", "-m", "outlive.parts.hosts.slurm.pump", str(there.fileno()), str(srun)]
-    with subprocess.Popen([*words, "7", "python", str(place), "ID"], pass_fds=[there.fileno()]) as pump:
+    told = fds.memory_file("known", b"{}")
+    with subprocess.Popen([*words, "7", "python", str(place), "ID"], stdin=told, pass_fds=[there.fileno()]) as pump:
         try:
             there.close()
             fds.send(here, b'{"op": "kill"}')
@@ -38,7 +40,35 @@ def test_a_request_that_was_given_up_before_its_step_started_is_never_done(place
             assert pump.wait(BOUND_S) == 0
         finally:
             pump.kill()
+            os.close(told)
     until(lambda: not processes.is_alive(int((place / "pid").read_text())), what="srun was ended", timeout=BOUND_S)
+
+
+# A caller in the directory WORK that asks the node of the job ID in ROOT
+ASKS = """
+import os, sys
+from outlive.parts.hosts.slurm.engine import ENGINE
+from outlive.store.job_dir import JobDir
+from outlive.store.root import Store
+from outlive.system import own_programs
+root, job_id, work = sys.argv[1:]
+own_programs.know([work])
+with JobDir.open(Store.existing(root), job_id) as job, ENGINE.connect(job) as sock:
+    while sock.recv(65536):
+        pass
+os.wait()
+"""
+
+
+def test_what_leads_to_a_node_takes_nothing_from_where_a_job_writes(cli: Cli, place: Path, work: Path) -> None:
+    said = place / "environment"
+    scripts = {"sbatch": fake_slurm.TAKES, "squeue": "#!/bin/sh\nexit 1\n", "srun": f"#!/bin/sh\nenv >{said}\n"}
+    fake_slurm.programs(place, scripts)
+    job_id = cli.ok("run", "--host", "cluster", "--snapshot-after", "0", "true")["job_id"]
+    env = {**os.environ, "PATH": f"{work}/bin:{os.environ['PATH']}", "SLURM_CONF": f"{work}/slurm.conf"}
+    subprocess.run([sys.executable, "-c", ASKS, str(cli.root), job_id, str(work)], env=env, check=True, timeout=BOUND_S)
+    variables = dict(line.partition("=")[::2] for line in said.read_text(encoding="utf-8").splitlines())
+    assert "SLURM_CONF" not in variables and f"{work}/bin" not in variables["PATH"].split(":")
 
 
 def test_a_terminal_that_is_joined_to_a_node_is_told_of_output_as_it_comes(

@@ -55,6 +55,23 @@ def test_the_sandbox_of_a_host_is_made_there_and_holds_there(cli: Cli, bounded: 
     bounded.wait_empty()
 
 
+def test_nothing_that_a_job_wrote_there_is_run_for_the_next_one(cli: Cli, bounded: FakeSsh, place: Path) -> None:
+    """Git is asked for its settings, outside of the sandbox."""
+    planted = place / "planted"
+    write = f"mkdir bin; printf '#!/bin/sh\\ntouch {planted}\\n' >bin/git; chmod +x bin/git"
+    assert run(cli, write)["exit_code"] == 0
+    assert (bounded.home / "src/bin/git").stat().st_mode & 0o111
+    python = bounded.place / "python"  # as after a `.bashrc` there that changes PATH
+    script = f'#!/bin/sh\nexport PATH="{bounded.home}/src/bin:$PATH"\nexec {sys.executable} "$@"\n'
+    python.write_text(script, encoding="utf-8")
+    python.chmod(0o755)
+    path = place / "home/.config/outlive/config.toml"
+    path.write_text(path.read_text(encoding="utf-8").replace(sys.executable, str(python)), encoding="utf-8")
+    assert run(cli, "exit 5")["exit_code"] == 5
+    assert not planted.exists()
+    bounded.wait_empty()
+
+
 def test_a_call_may_ask_for_less_than_a_host_has_and_never_for_more(cli: Cli, bounded: FakeSsh) -> None:
     assert run(cli, "touch mine", "--sandbox", "read-only")["exit_code"] == 1
     for words in (("--sandbox", "off"), ("--elevated",), ("--network", "open")):

@@ -74,7 +74,10 @@ def _give_to_adopter(caller: Principal, job: JobDir, inspection: Inspection, loc
         command=command,
         environment=boundary.inherited(inspection.definition, caller.env),
         **configured.for_request(
-            caller.config, caller.env, own_programs.shell(definition.shell or caller.shell, caller.env)
+            caller.config,
+            caller.env,
+            own_programs.shell(definition.shell or caller.shell, caller.env),
+            definition.place,
         ),
         masked=_masked(inspection, command),
     )

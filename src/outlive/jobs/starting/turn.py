@@ -99,8 +99,9 @@ def _submit(request: Request, job: JobDir, locks: Locks) -> None:
 
 def _context(request: Request) -> Context:
     """Errors: OSError, config_error."""
-    workspace = request.definition.place
-    return own_process.context(request.root, request.environment, "run", request.sink_shell, workspace=workspace)
+    return own_process.context(
+        request.root, request.environment, "run", request.sink_shell, config=request.config, known=request.known
+    )
 
 
 def _end(job: JobDir, error: OutliveError) -> None:

@@ -71,7 +71,8 @@ class AfterOthers(Added):
             "root": waiting.request.root,
             "job_id": waiting.request.job_id,
             "environment": waiting.request.environment,
-            "workspace": waiting.request.definition.place,
+            "config": waiting.request.config,
+            "known": waiting.request.known.to_dict(),
             "edges": self.definition.kept[AFTER],
             "left": self._left(waiting),
         }

@@ -23,6 +23,7 @@ from outlive.jobs.context import Context
 from outlive.parts.after.asked import Edge
 from outlive.store import fault_report
 from outlive.system import fds, prctl
+from outlive.system.known import Known
 
 _OUT = 1
 
@@ -34,7 +35,8 @@ class Asked(Record):
     root: str = ""
     job_id: str = ""
     environment: dict[str, str] = {}  # of the job
-    workspace: str = ""  # the directory from which it was started
+    config: str | None = None  # the file of the configuration of its caller
+    known: Known = Known()  # what its caller knew of where jobs work
     edges: list[Edge] = []
     left: list[int] = []  # the numbers of the edges that are waited for
 
@@ -53,7 +55,7 @@ def main() -> None:
         return
     try:
         _look(
-            own_process.context(asked.root, asked.environment, "wait", workspace=asked.workspace),
+            own_process.context(asked.root, asked.environment, "wait", config=asked.config, known=asked.known),
             {number: asked.edges[number] for number in asked.left},
         )
     except Exception as error:

@@ -35,7 +35,7 @@ from outlive.store.job_dir import LOGS, JobDir
 from outlive.store.root import Store
 from outlive.supervisor.control_requests import GetUsage, Write
 from outlive.supervisor.event_loop import EventLoop
-from outlive.system import fds, machine, systemd
+from outlive.system import fds, machine, own_programs, systemd
 
 DEFAULT_ROOT = "~/.local/share/outlive/remote-jobs"
 _LOOK_S = 1.0  # without a supervisor that tells; with one it is only a precaution
@@ -148,6 +148,7 @@ class Peer:
         self._say(words.Refused(refused=name, error=words.Error.of(error.to_dict())))
 
     def _open(self, word: words.Open, _data: bytes) -> None:
+        own_programs.know(map(os.path.expanduser, word.workspaces))
         path = os.path.expanduser(word.root or DEFAULT_ROOT)
         self._store = Store.open(path, os.environ)
         self._ctx = context(self._store, dict(os.environ))
@@ -192,6 +193,7 @@ class Peer:
             self._say(words.Gone())
             return
         definition = self._job.read_meta()
+        own_programs.know([definition.cwd, *(definition.sandbox.roots if definition.sandbox else ())])
         self._source = Source(self._job, word, definition.quota_bytes)
         self._say(words.Followed(cwd=definition.cwd))
         self._look()

@@ -10,7 +10,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from outlive.config import Config
@@ -26,7 +26,7 @@ from outlive.parts.sandbox.confinement import access, bubblewrap, gitconfig
 from outlive.parts.sandbox.settings import Settings
 from outlive.store.job_dir import JobDir
 from outlive.store.root import Store
-from outlive.system import interpreter
+from outlive.system import interpreter, own_programs
 
 _LOGIN_S = 10.0
 _MARK = "--outlive-environment--"
@@ -64,6 +64,7 @@ def start(store: Store, said: dict[str, Any], is_wanted: Callable[[], bool], ori
     wanted: Definition = Definition.of(said["definition"])
     if is_there(store, wanted.job_id):
         return
+    own_programs.know([os.path.realpath(os.path.expanduser(wanted.cwd))])  # jobs of before may have written there
     env = login_environment()
     ctx = context(store, env, wanted.owner)
     cwd = working_directory(ctx.caller, os.path.expanduser(wanted.cwd))
@@ -160,6 +161,7 @@ def _sandbox(store: Store, asked: dict[str, Any] | None, cwd: str) -> Sandbox | 
         homes=[os.path.expanduser("~")],
         ours=access.Ours([store.path], [*interpreter.installed(), bubblewrap.PROGRAM], bubblewrap.find(None)),
     )
+    own_programs.know(sandbox.roots)
     access.require_visible(sandbox, cwd, "cwd")
     return gitconfig.noted(sandbox, os.environ)
 
@@ -174,8 +176,20 @@ def _shell(wrapper: list[str] | None, env: dict[str, str]) -> list[str] | None:
 def login_environment() -> dict[str, str]:
     """Return the variables of a login shell of this user, our own ones if there is no such shell."""
     own = dict(os.environ)
-    variables = _printed(pwd.getpwuid(os.getuid()).pw_shell, own)
-    return {name: value for name, value in (variables or own).items() if name not in _OF_CONNECTION and name != "_"}
+    shell = pwd.getpwuid(os.getuid()).pw_shell
+    given = own_programs.environment(own)  # the programs that its profile calls
+    variables = _printed(shell, given) if own_programs.is_safe(shell, own) else None
+    variables = own if variables is None else _with_all(variables, given, own)
+    return {name: value for name, value in variables.items() if name not in _OF_CONNECTION and name != "_"}
+
+
+def _with_all(printed: dict[str, str], given: Mapping[str, str], own: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables that a login shell printed, which was given less than ours: a job gets the whole."""
+    kept = {name for name in own_programs.unsafe(own) if printed.get(name) == given.get(name)}
+    path = (
+        {"PATH": printed["PATH"].replace(given["PATH"], own["PATH"], 1)} if "PATH" in printed and "PATH" in own else {}
+    )
+    return {**printed, **{name: own[name] for name in kept}, **path}
 
 
 def _printed(shell: str, own: dict[str, str]) -> dict[str, str] | None:

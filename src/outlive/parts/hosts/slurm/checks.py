@@ -20,7 +20,7 @@ from outlive.parts.hosts.findings import finding
 from outlive.parts.hosts.slurm import look, programs
 from outlive.parts.hosts.slurm.look import Look
 from outlive.parts.sandbox.settings import sandbox_of
-from outlive.system import interpreter, locks, machine
+from outlive.system import interpreter, locks, machine, own_programs
 
 _LOOK_S = 30.0
 _FREE_S = 15  # how long a node may take to be free
@@ -78,7 +78,7 @@ def _node(caller: Caller, host: Host) -> list[Finding]:
         locks.take(fd, _BYTE)
         words = [f"--immediate={_FREE_S}", "--ntasks=1", "--nodes=1", "--time=1", "--chdir=/", "--quiet"]
         words += [*(host.settings.options or []), *interpreter.words(python, "-EP", "outlive.parts.hosts.slurm.look")]
-        words += [caller.store.path, name]
+        words += [caller.store.path, name, json.dumps(own_programs.known().to_dict())]
         if findings.is_sandboxed(caller.config, host.name):
             words.append(sandbox_of(caller.config).bwrap or look.ANY)
         status, printed, error = programs.run("srun", host.settings.programs, *words, timeout_s=_LOOK_S)

@@ -7,6 +7,7 @@ job of this machine. What Slurm says counts where they left no outcome.
 
 from __future__ import annotations
 
+import json
 import math
 import os
 import socket
@@ -102,7 +103,7 @@ class SlurmEngine(Engine):
         definition = start.definition
         python = host.settings.python or sys.executable
         held = dependency.flags(caller, host, definition) if awaited else []  # else it has waited
-        decided = configured.for_request(caller.config, caller.env, definition.shell or caller.shell)
+        decided = configured.for_request(caller.config, caller.env, definition.shell or caller.shell, definition.place)
         record = SlurmRecord(
             host=host.name,
             python=python,
@@ -188,10 +189,11 @@ class SlurmEngine(Engine):
         words = [*isolated("outlive.parts.hosts.slurm.pump"), str(there.fileno())]
         words += [programs.path("srun", record.programs), engine_id, record.python]
         words += [os.path.dirname(job.path), job.job_id]
+        told = fds.memory_file("known", json.dumps(own_programs.known().to_dict()).encode())
         try:
             subprocess.Popen(
                 words,
-                stdin=subprocess.DEVNULL,
+                stdin=told,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
                 env=own_programs.of_ours(os.environ),
@@ -202,6 +204,7 @@ class SlurmEngine(Engine):
             here.close()
             raise from_os("starting srun", error, on="process") from error
         finally:
+            os.close(told)
             there.close()
         return here
 

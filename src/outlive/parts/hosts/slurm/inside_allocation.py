@@ -58,6 +58,7 @@ def main(root: str, job_id: str) -> int:
             history.record(job, history.REQUEUED, state="REQUEUED")
         return _refused(f"the job is {state.state if state else 'unknown'}; a command is never run twice")
     record = handed_over.read_as(SlurmRecord, job) or SlurmRecord()
+    own_programs.take(Request.of(record.request).known)
     try:
         definition = _with_sandbox(job.read_meta())
         request, stdin = _request(definition, record, root, umask), _stdin(definition)
@@ -110,7 +111,7 @@ def _note_start(job: JobDir, record: SlurmRecord) -> None:
 
 def _request(definition: Definition, record: SlurmRecord, root: str, umask: int) -> Request:
     """Return what the supervisor is told. Errors: those of the env files, which this node must see too."""
-    environment = {name.removeprefix(HIDDEN): value for name, value in os.environ.items()}
+    environment = _environment()
     sandbox = definition.sandbox
     return Request.replace(
         Request.of(record.request),
@@ -122,6 +123,11 @@ def _request(definition: Definition, record: SlurmRecord, root: str, umask: int)
         overrides={**read_env_files(definition.env_files, boundary.reading_in(sandbox)), **definition.env},
         umask=umask,
     )
+
+
+def _environment() -> dict[str, str]:
+    """Return the variables of the caller, those too that Slurm did not see by their names."""
+    return {name.removeprefix(HIDDEN): value for name, value in os.environ.items()}
 
 
 def _stdin(definition: Definition) -> int | None:
@@ -229,11 +235,11 @@ def _cause() -> str:
 def _squeue(format: str) -> str:
     """Return what Slurm says of this job, "" if it does not answer."""
     try:
-        program = own_programs.find("squeue", os.environ)
+        program = own_programs.find("squeue", _environment())
     except OutliveError:
         return ""
     words = [program, "--noheader", "--states=all", "--jobs", os.environ.get("SLURM_JOB_ID", ""), format]
-    env = {**own_programs.environment(os.environ), "SLURM_TIME_FORMAT": "%s"}
+    env = {**own_programs.environment(_environment()), "SLURM_TIME_FORMAT": "%s"}
     try:
         done = subprocess.run(words, capture_output=True, text=True, timeout=_ASK_S, check=False, env=env)
     except (OSError, subprocess.TimeoutExpired):

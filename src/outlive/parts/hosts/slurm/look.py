@@ -1,7 +1,7 @@
-"""What a node sees: `python -m outlive.parts.hosts.slurm.look ROOT FILE [BWRAP]` prints it as JSON.
+"""What a node sees: `python -m outlive.parts.hosts.slurm.look ROOT FILE KNOWN [BWRAP]` prints it as JSON.
 
-FILE is in the job root and locked by the process that asks. With BWRAP, a path or `-` for any, a
-sandbox is tried.
+FILE is in the job root and locked by the process that asks. KNOWN, in JSON, is what that one knows of
+where jobs work. With BWRAP, a path or `-` for any, a sandbox is tried.
 """
 
 import json
@@ -9,10 +9,12 @@ import os
 import sys
 
 from outlive import __version__
+from outlive.core.members import parse_json
 from outlive.core.record import Record
 from outlive.parts.sandbox.confinement import bubblewrap
 from outlive.parts.sandbox.confinement.bubblewrap import SandboxTrial
-from outlive.system import fds, locks, machine
+from outlive.system import fds, locks, machine, own_programs
+from outlive.system.known import Known
 
 ANY = "-"
 
@@ -29,7 +31,8 @@ class Look(Record, omitted=("sandbox",)):
     sandbox: SandboxTrial | None = None
 
 
-def main(root: str, name: str, bwrap: str | None = None) -> int:
+def main(root: str, name: str, known: str, bwrap: str | None = None) -> int:
+    own_programs.take(Known.of(parse_json(known)))
     here = machine.here()
     node = os.environ.get("SLURMD_NODENAME") or here.name
     try:

@@ -1,7 +1,8 @@
 """One end of a control connection to a job in an allocation: a socket here, srun(1) there.
 
 `python -m outlive.parts.hosts.slurm.pump FD SRUN SLURM_ID PYTHON ROOT ID`: carry what comes at the socket
-FD to a step of the job's allocation, and back, until one side ends.
+FD to a step of the job's allocation, and back, until one side ends. On stdin is what the process that
+starts it knows of where jobs work.
 """
 
 from __future__ import annotations
@@ -13,14 +14,17 @@ import subprocess
 import sys
 import tempfile
 
+from outlive.core.members import parse_json
 from outlive.parts.hosts import control_stream
 from outlive.parts.hosts.slurm import programs
-from outlive.system import fds, interpreter
+from outlive.system import fds, interpreter, own_programs
+from outlive.system.known import Known
 
 _END_S = 5.0
 
 
 def main(number: int, srun: str, engine_id: str, python: str, root: str, job_id: str) -> int:
+    own_programs.take(Known.of(parse_json(fds.read_all(0))))
     sock = fds.socket_of(number)
     words = [srun, f"--jobid={engine_id}", "--overlap", "--nodes=1", "--ntasks=1", "--relative=0", "--mem=0"]
     words += ["--quiet", "--unbuffered", "--input=all", "--chdir=/", "--kill-on-bad-exit=0"]

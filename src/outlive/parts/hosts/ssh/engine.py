@@ -69,7 +69,7 @@ class SshEngine(Engine):
         definition = start.definition
         # A reader that starts the mirror again may know no agent
         agent = caller.env.get(AGENT) or None
-        record = SshRecord(settings=host.settings, cwd=definition.cwd, agent=agent)
+        record = SshRecord(settings=host.settings, cwd=definition.cwd, agent=agent, written=_written(caller))
         try:
             script = job.read_script(definition)
             handed_over.write(job, record)
@@ -232,6 +232,10 @@ def _sandbox(caller: Caller, host: Host, definition: Definition) -> dict[str, ob
     return {**given, **definition.sandbox.shown, "workdir": host.settings.workdir}
 
 
+def _written(caller: Caller) -> list[str]:
+    return list(sandbox_of(caller.config).write or ())
+
+
 def _spawn(
     caller: Caller, job: JobDir, definition: Definition, lock: int, start: dict[str, object] | None, waiter: int = -1
 ) -> None:
@@ -245,10 +249,13 @@ def _spawn(
         definition=definition,
         environment=environment,
         **configured.for_request(
-            caller.config, caller.env, own_programs.shell(definition.shell or caller.shell, caller.env)
+            caller.config,
+            caller.env,
+            own_programs.shell(definition.shell or caller.shell, caller.env),
+            definition.place,
         ),
     )
-    asked = {"request": request.to_dict(), "start": start, "own_programs": own_programs.known().to_dict()}
+    asked = {"request": request.to_dict(), "start": start}
     content = json.dumps(asked, ensure_ascii=True).encode()
     memory = fds.memory_file("request", content)
     try:
@@ -300,7 +307,7 @@ def _asked(caller: Caller, connection: Connection, host: Host) -> tuple[dict[str
                 return connection.facts or {}, word
         if connection.facts is not None and not asked:
             asked = True
-            connection.send(words.Open(root=host.settings.root).packed())
+            connection.send(words.opening(host.settings, _written(caller)).packed())
             sandboxed = findings.is_sandboxed(caller.config, host.name)
             connection.send(words.Check(workdir=host.settings.workdir, sandbox=sandboxed).packed())
     raise Broken(f"no answer within {_CHECK_S:.0f} s")

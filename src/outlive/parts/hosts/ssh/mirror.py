@@ -150,7 +150,8 @@ class Mirror:
     # --- the connection ---
 
     def up(self) -> None:
-        self._say(words.Open(root=self._record.settings.root, origin=origin.name_of(self._request.root)))
+        settings, written = self._record.settings, self._record.written
+        self._say(words.opening(settings, written, origin.name_of(self._request.root)))
         if self._start is not None:
             if not self._job.is_in_place():  # the launcher gave up waiting, and reported that nothing ran
                 os._exit(0)

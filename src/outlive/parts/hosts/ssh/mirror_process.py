@@ -29,8 +29,7 @@ def _run(request_fd: int, waiter_fd: int) -> int:
     content = parse_json(fds.read_all(request_fd))
     os.close(request_fd)
     request = Request.of(content["request"])
-    known = own_programs.Known.of(content["own_programs"])
-    own_programs.know(known.workspaces, known.named)
+    own_programs.take(request.known)
     prctl.rename(f"{tree.MIRROR} {request.job_id}")
     if request.definition.sandbox is not None:
         confinement.if_installed()  # for notification commands: an update of outlive may replace its files later

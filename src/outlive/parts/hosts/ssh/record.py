@@ -13,6 +13,7 @@ class SshRecord(Record, omitted=("agent", "queue", "unreachable_since")):
     kind: str = "ssh"
     settings: HostSettings = HostSettings()
     cwd: str = "/"
+    written: list[str] = []  # directories there that the configuration lets jobs in sandboxes write, besides `workdir`
     # Whether the other machine may have been asked for the start: before that nothing can run there
     asked: bool = False
     agent: str | None = None  # the socket of the ssh agent of the caller

@@ -7,6 +7,7 @@ owner by now: a login shell, another program or a person may answer in the place
 
 import json
 
+from outlive.core.hosts import HostSettings
 from outlive.core.members import parse_json
 from outlive.core.record import Record
 from outlive.core.records import State
@@ -39,10 +40,17 @@ class Beat(Word):
 
 
 class Open(Word):
-    """Open the job root of the job, and say what is there. `origin`: the name of the mirror's root."""
+    """Open the job root of the job, and say what is there. `origin`: the name of the mirror's root. `workspaces`: where jobs
+    in sandboxes work there."""
 
     root: str | None = None
     origin: str | None = None
+    workspaces: list[str] = []
+
+
+def opening(settings: HostSettings, written: list[str], origin: str | None = None) -> Open:
+    """Return the first word of a connection. `written`: what the configuration lets jobs in sandboxes write."""
+    return Open(root=settings.root, origin=origin, workspaces=[*written, *filter(None, (settings.workdir,))])
 
 
 class Check(Word):
