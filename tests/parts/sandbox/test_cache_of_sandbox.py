@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 
 from outlive.core.records import Sandbox
-from outlive.parts.sandbox.confinement.mounts import Mounts, _home, rename_cache
+from outlive.parts.sandbox.confinement.mounts import Mounts, _caches, rename_cache
 from outlive.system.fds import DIRECTORY, Closing
 
 
 def started(place: Path) -> Mounts:
     """What bubblewrap is given at the start of a job."""
     mounts = Mounts(12)
-    _home(mounts, Sandbox(mode="workspace-write", home=str(place / "home"), cache=str(place / "cache")))
+    _caches(mounts, Sandbox(mode="workspace-write", home=str(place / "home"), cache=str(place / "cache")))
     return mounts
 
 
