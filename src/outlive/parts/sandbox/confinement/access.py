@@ -16,6 +16,7 @@ from outlive.errors import OutliveError, argument, invalid, misconfigured
 from outlive.parts.sandbox.confinement import visible_paths
 from outlive.parts.sandbox.confinement.visible_paths import is_in
 from outlive.system import mounts
+from outlive.system.paths import make_folders
 
 if TYPE_CHECKING:  # a supervisor loads this, and no configuration
     from outlive.parts.sandbox.settings import Settings
@@ -130,7 +131,7 @@ def _written(path: str, homes: list[str]) -> str:
         message = f"[sandbox] write names {path}, a home directory or one above it"
         raise misconfigured(message, "Name directories in it.")
     try:
-        os.makedirs(path, exist_ok=True)
+        make_folders(path)
     except OSError as error:
         raise misconfigured(f"[sandbox] write: {path}: {error.strerror}") from error
     return _own_name(path, "a directory of [sandbox] write")

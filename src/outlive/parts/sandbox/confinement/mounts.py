@@ -23,7 +23,7 @@ from outlive.parts.sandbox.confinement import gitconfig, visible_paths
 from outlive.parts.sandbox.confinement.search import Unguarded
 from outlive.parts.sandbox.confinement.visible_paths import is_in
 from outlive.system import fds
-from outlive.system.paths import entry, opened
+from outlive.system.paths import entry, make_folders, opened
 
 _CACHED = "at-"  # how the name of what jobs cache begins
 _LOCK = ".lock"  # beside it
@@ -316,14 +316,14 @@ def _locked(cache: str) -> int:
 
 
 def _lock_file(cache: str) -> int:
-    os.makedirs(cache, mode=0o700, exist_ok=True)
+    make_folders(cache, 0o700)
     with fds.Closing(opened(cache)) as top:
         return os.open(_LOCK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600, dir_fd=top)
 
 
 def _cached(cache: str) -> int:
     """Return an fd of what jobs cache, which lies in `cache` under a name that is another one after each job."""
-    os.makedirs(cache, mode=0o700, exist_ok=True)
+    make_folders(cache, 0o700)
     with fds.Closing(opened(cache)) as top:
         while True:
             try:
@@ -397,11 +397,20 @@ def _to_hide(mounts: Mounts, sandbox: Sandbox, areas: list[str], *, writable: bo
         above = any(is_in(area, [path]) for area in areas) and not any(is_in(root, [path]) for root in sandbox.roots)
         if is_in(path, covered) or not (above or is_in(path, areas)) or path in sandbox.roots:
             continue
-        if writable and not os.path.lexists(path) and is_in(path, sandbox.roots):
-            os.makedirs(path, 0o700)  # what leads to a mount cannot be renamed if it is there before
+        if is_in(path, sandbox.roots) and (writable or os.path.isdir(path)):
+            _make_to_hide(path)  # what leads to a mount cannot be renamed if it is there before
         if os.path.isdir(path):
             covered.append(path)
     return covered
+
+
+def _make_to_hide(path: str) -> None:
+    """Make a directory that is to be hidden, unless it is there. Errors: Unguarded if another one would be hidden."""
+    try:
+        make_folders(path, 0o700)
+    except OSError as error:
+        what = f"{error.filename}: {error.strerror}"
+        raise Unguarded(f"{path} cannot be hidden from the job, which may have made what is there ({what})") from error
 
 
 def pinned(paths: Iterable[str], roots: list[str]) -> list[str]:
