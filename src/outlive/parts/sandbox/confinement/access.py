@@ -184,7 +184,7 @@ def _cache(home: str, roots: list[str]) -> str:
     """Return the directory for what tools cache in the sandboxes of a workspace. Jobs of another
     workspace have another one, since what is in it gets into what is built there."""
     name = sha256("\0".join(roots).encode("utf-8", "surrogateescape"))[:16]
-    return os.path.join(os.path.realpath(f"{home}/.cache"), os.path.relpath(_CACHES, ".cache"), name)
+    return os.path.join(os.path.realpath(f"{home}/.cache"), _CACHES.removeprefix(".cache/"), name)
 
 
 def require_visible(sandbox: Sandbox, path: str, field: str) -> None:
