@@ -237,9 +237,10 @@ def test_a_link_in_the_place_of_an_env_file_tells_no_client_what_is_in_another_f
     seen = mcp_connect(cwd=work).ok("process", action="log", job_id=job)["output"]
     assert seen == f"{FILED} [masked: A_SECRET]\n"
     top = linked.split("/", maxsplit=1)[0]
-    (work / top).rename(work / "old")
-    (work / top).symlink_to(other / ".env" if top == linked else other)
     session = mcp_connect(cwd=work)
+    swap = f"mv {top} old && ln -s {other / '.env' if top == linked else other} {top}"
+    session.ok("exec", command=swap, sandbox="workspace-write", yield_ms=30_000)
+    assert (work / linked).read_text() == f"A_SECRET={FILED}\n"
     assert FILED in session.ok("process", action="log", job_id=job)["output"]
     # What is there again is read again
     (work / top).unlink()
