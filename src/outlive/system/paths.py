@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import stat
 from collections.abc import Iterable, Sequence
 
 _PATH_ONLY = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
+_FOLDER = _PATH_ONLY | os.O_DIRECTORY
 _MOST_STEPS = 1000  # names and links of one path: links may lead in a circle
 
 
@@ -59,6 +61,33 @@ def opened(path: str, identity: Sequence[int] | None = None) -> int:
         what = "it is a link" if stat.S_ISLNK(status.st_mode) else "another directory stands in its place"
         raise OSError(0, what, path)
     return fd
+
+
+def make_folders(path: str, mode: int = 0o777) -> None:
+    """Make a directory at an absolute path, and those above it that are missing. No link is followed: a job may have put
+    it there since the path was looked up. Errors: OSError, also for a link or a file on the way."""
+    done, names = "/", [*filter(None, path.split("/"))]
+    folder = os.open(done, _FOLDER)
+    try:
+        for left, name in enumerate(names, 1 - len(names)):
+            done = os.path.join(done, name)
+            inner = _entered(name, folder, mode if left == 0 else 0o777)
+            os.close(folder)
+            folder = inner
+    except NotADirectoryError:
+        raise OSError(0, "it is a link, or no directory", done) from None
+    finally:
+        os.close(folder)
+
+
+def _entered(name: str, folder: int, mode: int) -> int:
+    """Return an fd of a directory in an open one, which is made if it is missing. Errors: OSError."""
+    try:
+        return os.open(name, _FOLDER, dir_fd=folder)
+    except FileNotFoundError:
+        with contextlib.suppress(FileExistsError):  # another process made it
+            os.mkdir(name, mode, dir_fd=folder)
+        return os.open(name, _FOLDER, dir_fd=folder)
 
 
 def identity(path: str) -> list[int]:

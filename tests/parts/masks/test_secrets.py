@@ -219,6 +219,36 @@ def test_what_another_caller_gave_a_job_is_masked_too(session: McpSession, cli: 
 
 
 @ONE_ERA
+@pytest.mark.parametrize("sandbox", ["workspace-write", "off"])
+@pytest.mark.parametrize("linked", [".env", "app/.env"])
+def test_a_link_in_the_place_of_an_env_file_tells_no_client_what_is_in_another_file(
+    mcp_connect: Connect, cli: Cli, work: Path, place: Path, monkeypatch: pytest.MonkeyPatch, sandbox: str, linked: str
+) -> None:
+    """The client's own job puts it there, and another one prints what the client guesses: what is masked is right."""
+    config, other = place / "outlive.toml", place / "other"
+    config.write_text('[sandbox]\nmode = "workspace-write"\nceiling = "off"\n')
+    monkeypatch.setenv("OUTLIVE_CONFIG", str(config))
+    other.mkdir()
+    (other / ".env").write_text(f"A_SECRET={FILED}\n")
+    (work / "app").mkdir()
+    (work / linked).write_text(f"A_SECRET={GIVEN}\n")
+    words = ("--sandbox", sandbox, "--env-file", work / linked)
+    job = cli.ok("run", "--wait", *words, f"echo {FILED} $A_SECRET")["job_id"]
+    seen = mcp_connect(cwd=work).ok("process", action="log", job_id=job)["output"]
+    assert seen == f"{FILED} [masked: A_SECRET]\n"
+    top = linked.split("/", maxsplit=1)[0]
+    session = mcp_connect(cwd=work)
+    swap = f"mv {top} old && ln -s {other / '.env' if top == linked else other} {top}"
+    session.ok("exec", command=swap, sandbox="workspace-write", yield_ms=30_000)
+    assert (work / linked).read_text() == f"A_SECRET={FILED}\n"
+    assert FILED in session.ok("process", action="log", job_id=job)["output"]
+    # What is there again is read again
+    (work / top).unlink()
+    (work / "old").rename(work / top)
+    assert session.ok("process", action="log", job_id=job)["output"] == seen
+
+
+@ONE_ERA
 def test_a_value_that_looks_like_no_secret_is_shown_unless_it_is_masked_or_from_a_file(
     session: McpSession, cli: Cli, work: Path
 ) -> None:

@@ -9,14 +9,15 @@ from pathlib import Path
 import pytest
 
 from outlive.core.records import Sandbox
-from outlive.parts.sandbox.confinement.mounts import Mounts, _home, rename_cache
+from outlive.parts.sandbox.confinement import access
+from outlive.parts.sandbox.confinement.mounts import Mounts, _caches, rename_cache
 from outlive.system.fds import DIRECTORY, Closing
 
 
 def started(place: Path) -> Mounts:
     """What bubblewrap is given at the start of a job."""
     mounts = Mounts(12)
-    _home(mounts, Sandbox(mode="workspace-write", home=str(place / "home"), cache=str(place / "cache")))
+    _caches(mounts, Sandbox(mode="workspace-write", home=str(place / "home"), cache=str(place / "cache")))
     return mounts
 
 
@@ -65,3 +66,13 @@ def test_a_link_in_the_place_of_the_lock_is_not_followed(tmp_path: Path) -> None
     with pytest.raises(OSError, match="symbolic links"):
         started(tmp_path)
     assert not (tmp_path / "made").exists()
+
+
+def test_where_the_cache_is_does_not_depend_on_the_current_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A job may rename that between two looks at it."""
+    looks = iter(f"/{at}" for at in range(100))
+    monkeypatch.setattr(os, "getcwd", lambda: next(looks))
+    (cache,) = {os.path.dirname(access._cache(str(tmp_path), ["/w"])) for _ in range(2)}
+    assert cache == f"{tmp_path}/.cache/outlive/sandbox"

@@ -3,21 +3,24 @@ on the command line, has them."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from functools import cached_property
 
 from outlive import verbs
 from outlive.config import Config
 from outlive.core.env_files import read_env_files
 from outlive.core.ids import is_id
+from outlive.core.records import Definition
 from outlive.errors import OutliveError
 from outlive.jobs import lookup
+from outlive.jobs.starting import boundary
 from outlive.mcp.masking import COUNT, Environment, Masking, Opened
 from outlive.parts.masks import settings, values
 from outlive.parts.masks.masker import Masker
 from outlive.parts.masks.values import Value
 from outlive.store.output.masks import Find, Span
+from outlive.system import own_programs, paths, workspaces
 
 _HEAD = frozenset({"schema_version", "ok", "type", "sessionId"})
 _MOST_JOBS = 10_000  # whose secrets a server remembers
@@ -28,6 +31,7 @@ class Secrets(Masking):
 
     def __init__(self, config: Config, environment: Environment, store: Opened) -> None:
         self._mode = settings.mode(config)
+        self._has_sandboxes = config.uses("sandbox")
         self._environment = environment
         self._store = store
         self._of_jobs: dict[str, frozenset[Value]] = {}
@@ -83,15 +87,29 @@ class Secrets(Masking):
             definition = lookup.definition(store, job_id) if store is not None and is_id(job_id) else None
             if definition is None:  # removed, or damaged
                 return frozenset()
-            env = dict(definition.env)
-            if definition.env_files:
-                with suppress(OutliveError):  # it was there at the start
-                    env = {**read_env_files(definition.env_files), **env}
+            try:
+                env = {**read_env_files(definition.env_files, self._check(definition)), **definition.env}
+            except OutliveError:  # it was there at the start, and may be again
+                return frozenset(values.of(definition.env))
             known = frozenset(values.of(env))
             if len(self._of_jobs) >= _MOST_JOBS:
                 self._of_jobs.clear()
             self._of_jobs[job_id] = known
         return known
+
+    def _check(self, definition: Definition) -> boundary.Check | None:
+        """Return what refuses to read an env file of a job where a link leads that another job may have made since: which
+        words are masked would tell what is in a file that no job sees."""
+        check = boundary.reading_in(definition.sandbox)
+        return _require_no_link if check is None and self._has_sandboxes else check
+
+
+def _require_no_link(fd: int, path: str, field: str) -> None:
+    """Refuse what lies behind a link in a directory that jobs in sandboxes write. Errors: denied."""
+    real = os.readlink(f"/proc/self/fd/{fd}")
+    written = [*own_programs.known().workspaces, *workspaces.noted(os.environ)]
+    if real != path and paths.reached(path, written) != real:
+        raise OutliveError("denied", f"{path} is a link, which a job may have made", details={"field": field})
 
 
 def masked_answer(answer: Mapping[str, object], masker: Masker | None) -> dict[str, object]:

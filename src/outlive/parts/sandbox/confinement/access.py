@@ -16,6 +16,7 @@ from outlive.errors import OutliveError, argument, invalid, misconfigured
 from outlive.parts.sandbox.confinement import visible_paths
 from outlive.parts.sandbox.confinement.visible_paths import is_in
 from outlive.system import mounts
+from outlive.system.paths import make_folders
 
 if TYPE_CHECKING:  # a supervisor loads this, and no configuration
     from outlive.parts.sandbox.settings import Settings
@@ -130,7 +131,7 @@ def _written(path: str, homes: list[str]) -> str:
         message = f"[sandbox] write names {path}, a home directory or one above it"
         raise misconfigured(message, "Name directories in it.")
     try:
-        os.makedirs(path, exist_ok=True)
+        make_folders(path)
     except OSError as error:
         raise misconfigured(f"[sandbox] write: {path}: {error.strerror}") from error
     return _own_name(path, "a directory of [sandbox] write")
@@ -183,7 +184,7 @@ def _cache(home: str, roots: list[str]) -> str:
     """Return the directory for what tools cache in the sandboxes of a workspace. Jobs of another
     workspace have another one, since what is in it gets into what is built there."""
     name = sha256("\0".join(roots).encode("utf-8", "surrogateescape"))[:16]
-    return os.path.join(os.path.realpath(f"{home}/.cache"), os.path.relpath(_CACHES, ".cache"), name)
+    return os.path.join(os.path.realpath(f"{home}/.cache"), _CACHES.removeprefix(".cache/"), name)
 
 
 def require_visible(sandbox: Sandbox, path: str, field: str) -> None:

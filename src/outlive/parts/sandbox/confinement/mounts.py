@@ -23,7 +23,7 @@ from outlive.parts.sandbox.confinement import gitconfig, visible_paths
 from outlive.parts.sandbox.confinement.search import Unguarded
 from outlive.parts.sandbox.confinement.visible_paths import is_in
 from outlive.system import fds
-from outlive.system.paths import entry, opened
+from outlive.system.paths import entry, make_folders, opened
 
 _CACHED = "at-"  # how the name of what jobs cache begins
 _LOCK = ".lock"  # beside it
@@ -48,8 +48,10 @@ class Mounts:
         self.writable: list[str] = []
         self.files: dict[int, int] = {}  # number for bubblewrap → fd here
         self.bound: dict[str, list[int]] = {}  # path of what is mounted by an open fd → device, inode
+        self.places: list[str] = []  # where something is mounted or made
+        self._shown: list[str] = []  # those of them where something of the machine is mounted
         self._next = first_fd
-        self._links: set[str] = set()
+        self._links: list[str] = []
 
     def close(self) -> None:
         for fd in self.files.values():
@@ -62,8 +64,13 @@ class Mounts:
         self._next += 1
         return str(self._next - 1)
 
+    def _place(self, at: str, *words: str) -> None:
+        self.places.append(at)
+        self.words += [*words, at]
+
     def read_only(self, path: str) -> None:
-        self.words += ["--ro-bind", path, path]
+        self._shown.append(path)
+        self._place(path, "--ro-bind", path)
 
     def bind(
         self, path: str, identity: list[int] | None = None, *, writable: bool = False, at: str | None = None
@@ -73,27 +80,32 @@ class Mounts:
         fd = opened(path, identity)
         status = os.fstat(fd)
         self.bound[path] = [status.st_dev, status.st_ino]
-        self.words += ["--bind-fd" if writable else "--ro-bind-fd", self.number(fd), at or path]
+        self._shown.append(at or path)
+        self._place(at or path, "--bind-fd" if writable else "--ro-bind-fd", self.number(fd))
 
     def is_as_bound(self) -> bool:
         """Return whether what was mounted by an open fd still stands at its path."""
         return all(identity_of(path) == identity for path, identity in self.bound.items())
 
     def copy(self, fd: int, at: str) -> None:
-        self.words += ["--perms", "0444", "--file", self.number(fd), at]
+        self._place(at, "--perms", "0444", "--file", self.number(fd))
 
     def empty(self, path: str, mode: str) -> None:
-        self.words += ["--perms", mode, "--tmpfs", path]
+        self._place(path, "--perms", mode, "--tmpfs")
 
-    def link_on_the_way(self, path: str, roots: list[str]) -> None:
-        """Make the links by which this path is reached, where no mount has them."""
+    def link(self, target: str, at: str) -> None:
+        self._place(at, "--symlink", target)
+
+    def link_on_the_way(self, path: str) -> None:
+        """Make the links by which this path is reached, where no mount has them, and none behind another: bubblewrap would
+        follow that one while it sees the whole machine."""
         done = "/"
         for name in path.strip("/").split("/"):
             here = os.path.join(done, name)
             if os.path.islink(here):
-                if here not in self._links and not is_in(here, [*visible_paths.SYSTEM, *roots]):
-                    self._links.add(here)
-                    self.words += ["--symlink", os.readlink(here), here]
+                if not is_in(here, [*self._links, *self._shown, *self.entries.values(), *visible_paths.SYSTEM]):
+                    self._links.append(here)
+                    self.link(os.readlink(here), here)
                 here = os.path.realpath(here)
             done = here
 
@@ -111,11 +123,13 @@ def add(mounts: Mounts, sandbox: Sandbox, cwd: str, guarded: Callable[[], Guard 
     for path in visible_paths.OF_RUN:
         if os.path.exists(path):
             mounts.read_only(path)
-    _home(mounts, sandbox)
+    mounts.empty(sandbox.home, "0700")
+    _toolchains(mounts, sandbox)
+    before_caches = len(mounts.words)
+    _settings(mounts, sandbox)
     _chosen(mounts, sandbox)
     for root, identity in zip(sandbox.roots, sandbox.root_ids, strict=True):
-        fd = opened(root, identity)
-        mounts.words += ["--bind-fd" if writable else "--ro-bind-fd", mounts.number(fd), root]
+        mounts.bind(root, identity, writable=writable)
     areas = visible_paths.visible(sandbox, mounts.entries)
     hidden = _to_hide(mounts, sandbox, areas, writable=writable)
     guard = guarded()
@@ -129,8 +143,11 @@ def add(mounts: Mounts, sandbox: Sandbox, cwd: str, guarded: Callable[[], Guard 
     for path in hidden:
         mounts.empty(path, "0555")
     for path in (cwd, *sandbox.show, *sandbox.toolchains):
-        mounts.link_on_the_way(path, sandbox.roots)
-    mounts.words += ["--remount-ro", "/"]
+        mounts.link_on_the_way(path)
+    later = mounts.words[before_caches:]
+    del mounts.words[before_caches:]
+    _caches(mounts, sandbox)
+    mounts.words += [*later, "--remount-ro", "/"]
     mounts.writable = ["/tmp", "/var/tmp", "/run", "/dev", sandbox.home]  # noqa: S108 - its own
     if writable:
         mounts.writable += [*sandbox.roots, *([sandbox.cache] if sandbox.cache else [])]
@@ -149,7 +166,7 @@ def require_one_spelling(paths: Iterable[str], areas: Iterable[str]) -> None:
 def _system(mounts: Mounts, home: str) -> None:
     for path in visible_paths.SYSTEM:
         if os.path.islink(path):
-            mounts.words += ["--symlink", os.readlink(path), path]
+            mounts.link(os.readlink(path), path)
         elif os.path.isdir(path) and not is_in(home, [path]) and _has_entries(path):
             mounts.read_only(path)
     for path in visible_paths.OF_KERNEL:
@@ -173,7 +190,7 @@ def _has_entries(path: str | int) -> bool:
 def _etc_file(mounts: Mounts, path: str) -> None:
     """Show a file of /etc as it is now; programs replace these files, so a mount would not last."""
     if os.path.islink(path) and is_in(os.path.realpath(path), visible_paths.SYSTEM):
-        mounts.words += ["--symlink", os.readlink(path), path]
+        mounts.link(os.readlink(path), path)
         return
     try:
         fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
@@ -185,47 +202,55 @@ def _etc_file(mounts: Mounts, path: str) -> None:
         os.close(fd)
 
 
-def _home(mounts: Mounts, sandbox: Sandbox) -> None:
-    home, roots = sandbox.home, sandbox.roots
-    mounts.empty(home, "0700")
-    lock = mounts.number(_locked(sandbox.cache)) if sandbox.cache else None
-    if sandbox.cache:
-        for name in visible_paths.CACHES:
-            _own(mounts, sandbox, name)
+def _toolchains(mounts: Mounts, sandbox: Sandbox) -> None:
     for name in visible_paths.TOOLCHAINS:
-        if not is_in(f"{home}/{name}", roots):
+        if not is_in(f"{sandbox.home}/{name}", sandbox.roots):
             _show(mounts, sandbox, name)
-    _stores(mounts, sandbox)
-    if lock is not None:  # bubblewrap copies it, and so closes it, when it has mounted what is above
-        mounts.words += ["--file", lock, _LOCK_INSIDE]
+
+
+def _settings(mounts: Mounts, sandbox: Sandbox) -> None:
     for name in gitconfig.OF_USER:
         path = visible_paths.at_home(sandbox, name)
         text = gitconfig.without_secrets(path, name) if path else None
         if text is not None:
-            mounts.copy(fds.memory_file("gitconfig", text.encode("utf-8", "surrogateescape")), f"{home}/{name}")
+            data = text.encode("utf-8", "surrogateescape")
+            mounts.copy(fds.memory_file("gitconfig", data), f"{sandbox.home}/{name}")
 
 
-def _stores(mounts: Mounts, sandbox: Sandbox) -> None:
+def _caches(mounts: Mounts, sandbox: Sandbox) -> None:
+    """Mount what tools cache, below what is in `mounts` by now. All jobs of a workspace write in these directories, and
+    one of them could put a link in the place of a directory. So where something lies in one, this sandbox has an
+    empty one in its place: bubblewrap follows links while it makes the way to a mount."""
     home = sandbox.home
-    for name in visible_paths.CACHES_IN_TOOLCHAINS:
-        if os.path.isdir(f"{home}/{name}") and not os.path.islink(f"{home}/{name}"):
-            if sandbox.cache:
-                _own(mounts, sandbox, name)
-            else:
-                mounts.empty(f"{home}/{name}", "0700")
-    own = _own_stores(sandbox)
-    if own:
-        _own(mounts, sandbox, visible_paths.OWN_STORES)
+    taken = [*mounts.places]
+    lock = mounts.number(_locked(sandbox.cache)) if sandbox.cache else None
+    inner = [name for name in visible_paths.CACHES_IN_TOOLCHAINS if _is_folder(f"{home}/{name}")]
+    own = _own_stores(sandbox, taken)
+    for name in (*visible_paths.CACHES, *inner, *([visible_paths.OWN_STORES] if own else [])):
+        if sandbox.cache and not _holds(f"{home}/{name}", taken):
+            _own(mounts, sandbox, name)
+        elif sandbox.cache or name in inner:
+            mounts.empty(f"{home}/{name}", "0700")
+    if lock is not None:  # bubblewrap copies it, and so closes it, when it has mounted what is above
+        mounts.words += ["--file", lock, _LOCK_INSIDE]
     for name in visible_paths.STORES:
         if name in own:  # links into one directory: each mount takes time
-            mounts.words += ["--symlink", f"{home}/{visible_paths.OWN_STORES}/{_flat(name)}", f"{home}/{name}"]
+            mounts.link(f"{home}/{visible_paths.OWN_STORES}/{_flat(name)}", f"{home}/{name}")
         else:
             _show(mounts, sandbox, name)
 
 
-def _own_stores(sandbox: Sandbox) -> list[str]:
+def _is_folder(path: str) -> bool:
+    return os.path.isdir(path) and not os.path.islink(path)
+
+
+def _holds(folder: str, places: Iterable[str]) -> bool:
+    return any(is_in(place, [folder]) for place in places)
+
+
+def _own_stores(sandbox: Sandbox, taken: list[str]) -> list[str]:
     """Return the stores that are the sandbox's own: with an open network all, which are made, and
-    without one those that an earlier job has filled."""
+    without one those that an earlier job has filled. None is where something else is mounted: it is a link."""
     if not sandbox.cache:
         return []
     is_open = sandbox.network == "open"
@@ -235,8 +260,9 @@ def _own_stores(sandbox: Sandbox) -> list[str]:
         except FileNotFoundError:
             return []
     with fds.Closing(folder):
-        names = [name for name in visible_paths.STORES if not _is_hidden(sandbox, f"{sandbox.home}/{name}")]
-        return [name for name in names if _is_own(_flat(name), folder, make=is_open)]
+        places = {name: f"{sandbox.home}/{name}" for name in visible_paths.STORES}
+        free = (name for name, at in places.items() if not _is_hidden(sandbox, at) and not _holds(at, taken))
+        return [name for name in free if _is_own(_flat(name), folder, make=is_open)]
 
 
 def _is_hidden(sandbox: Sandbox, path: str) -> bool:
@@ -290,14 +316,14 @@ def _locked(cache: str) -> int:
 
 
 def _lock_file(cache: str) -> int:
-    os.makedirs(cache, mode=0o700, exist_ok=True)
+    make_folders(cache, 0o700)
     with fds.Closing(opened(cache)) as top:
         return os.open(_LOCK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600, dir_fd=top)
 
 
 def _cached(cache: str) -> int:
     """Return an fd of what jobs cache, which lies in `cache` under a name that is another one after each job."""
-    os.makedirs(cache, mode=0o700, exist_ok=True)
+    make_folders(cache, 0o700)
     with fds.Closing(opened(cache)) as top:
         while True:
             try:
@@ -354,29 +380,9 @@ def _chosen(mounts: Mounts, sandbox: Sandbox) -> None:
     there = [*map(os.path.realpath, visible_paths.SYSTEM), *sandbox.roots, *mounts.entries.values()]
     for path in sorted(visible_paths.chosen(sandbox)):
         is_new = os.path.exists(path) and not is_in(path, there)
-        if is_new and not is_in(sandbox.home, [path]) and _has_place(sandbox, path):
+        if is_new and not is_in(sandbox.home, [path]):
             mounts.bind(path)
             there.append(path)
-
-
-def _has_place(sandbox: Sandbox, path: str) -> bool:
-    """Return whether a mount can be made here: what a job left in its cache may be in the way."""
-    for name in visible_paths.CACHES if sandbox.cache else ():
-        top = f"{sandbox.home}/{name}"
-        if is_in(path, [top]):
-            with fds.Closing(_cached(sandbox.cache or "")) as folder:
-                return _leads_on(f"/proc/self/fd/{folder}/{_flat(name)}", path.removeprefix(top))
-    return True
-
-
-def _leads_on(at: str, path: str) -> bool:
-    for step in path.strip("/").split("/"):
-        at = os.path.join(at, step)
-        if not os.path.lexists(at):
-            return True
-        if os.path.islink(at) or not os.path.isdir(at) or not os.access(at, os.R_OK | os.W_OK | os.X_OK):
-            return False
-    return True
 
 
 def _to_hide(mounts: Mounts, sandbox: Sandbox, areas: list[str], *, writable: bool) -> list[str]:
@@ -391,11 +397,20 @@ def _to_hide(mounts: Mounts, sandbox: Sandbox, areas: list[str], *, writable: bo
         above = any(is_in(area, [path]) for area in areas) and not any(is_in(root, [path]) for root in sandbox.roots)
         if is_in(path, covered) or not (above or is_in(path, areas)) or path in sandbox.roots:
             continue
-        if writable and not os.path.lexists(path) and is_in(path, sandbox.roots):
-            os.makedirs(path, 0o700)  # what leads to a mount cannot be renamed if it is there before
+        if is_in(path, sandbox.roots) and (writable or os.path.isdir(path)):
+            _make_to_hide(path)  # what leads to a mount cannot be renamed if it is there before
         if os.path.isdir(path):
             covered.append(path)
     return covered
+
+
+def _make_to_hide(path: str) -> None:
+    """Make a directory that is to be hidden, unless it is there. Errors: Unguarded if another one would be hidden."""
+    try:
+        make_folders(path, 0o700)
+    except OSError as error:
+        what = f"{error.filename}: {error.strerror}"
+        raise Unguarded(f"{path} cannot be hidden from the job, which may have made what is there ({what})") from error
 
 
 def pinned(paths: Iterable[str], roots: list[str]) -> list[str]:
