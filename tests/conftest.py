@@ -16,7 +16,6 @@ from types import FrameType
 
 import pytest
 
-from outlive.system import own_programs
 from support import leaks
 from support.cli import Cli, Jobs
 from support.mounts import Mounts
@@ -25,7 +24,6 @@ from support.surroundings import FAILED, change, settle_in
 pytest_plugins = ["support.runner", "support.connections"]
 TEST_S, SLOW_TEST_S = 900, 1800  # a test that hangs is ended with a traceback; a thorough search is none that hangs
 _numbers = itertools.count()
-own_programs.know(())  # what tests call in this process is told where jobs work by the test, if that matters
 
 
 @pytest.fixture(scope="session")

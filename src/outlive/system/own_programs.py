@@ -40,17 +40,12 @@ _LINE_BYTES = 256
 
 _workspaces: dict[str, None] = {}
 _named: dict[str, str] = {}
-_is_told = (
-    False  # whether this process knows where jobs work: a process of ours that starts another one tells it (`known`)
-)
 _seen_safe: dict[str, object] = {}  # path of a program → `_signature` when it was found to be safe
 
 
 def know(places: Iterable[str | None], named: Mapping[str, str] | None = None) -> None:
     """Take note of directories that jobs in sandboxes may come to write, and of the programs that the
     configuration names. What this process knew before stays."""
-    global _is_told
-    _is_told = True
     for path in places:
         if path and os.path.isabs(path):
             _workspaces.setdefault(os.path.normpath(path))
@@ -71,9 +66,6 @@ class _Wall:
     """What jobs in sandboxes may write, as it is now."""
 
     def __init__(self, env: Mapping[str, str]) -> None:
-        """Errors: RuntimeError in a process that nobody has told where jobs work."""
-        if not _is_told:
-            raise RuntimeError("this process runs a program, and was not told where jobs work (own_programs.know)")
         self._homes = [*dict.fromkeys(map(os.path.realpath, (env.get("HOME") or "/", os.path.expanduser("~"))))]
         self._environment = env.get("VIRTUAL_ENV", "").rstrip("/")
         every = dict.fromkeys((*_workspaces, *workspaces.noted(env)))

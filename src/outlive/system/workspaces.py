@@ -1,8 +1,8 @@
 """The directories that jobs in sandboxes may write: those of all callers, servers and job roots of a user.
 
-Each is a link in a directory of the state directory, which no job is shown. It is made before the first program runs in the
-sandbox, so whoever looks for a program of outlive's own (own_programs.py) knows where jobs have been, whichever process
-that is and wherever it was started.
+Each is a link in a directory of the state directory, which no job is shown. The process that decides about a job makes it,
+before anything runs, so whoever looks for a program of outlive's own (own_programs.py) knows where jobs have been,
+whichever process that is and wherever it was started.
 """
 
 import binascii
@@ -18,11 +18,11 @@ _MANY = 500  # from so many on those are forgotten that are gone
 
 
 def note(paths: Iterable[str], env: Mapping[str, str]) -> None:
-    """Take note of directories, by absolute paths without links. Where the state directory cannot be written, nothing is
-    noted."""
-    for path in paths:
+    """Take note of directories, by absolute paths without links, where a caller with these variables and this process
+    look. Where the state directory cannot be written, nothing is noted."""
+    for folder, path in itertools.product(_folders(env), paths):
         with contextlib.suppress(OSError):
-            _note(_folder(env), path)
+            _note(folder, path)
 
 
 def _note(folder: str, path: str) -> None:
@@ -38,17 +38,22 @@ def _note(folder: str, path: str) -> None:
 
 
 def noted(env: Mapping[str, str]) -> list[str]:
-    """Return the directories that were noted, of this process's environment and of another one."""
-    return [*dict.fromkeys(path for folder in {_folder(env), _folder(os.environ)} for _, path in _links(folder))]
+    """Return the directories that were noted, of a caller with these variables and of this process."""
+    return [*dict.fromkeys(path for folder in _folders(env) for _, path in _links(folder))]
+
+
+def noted_in(directories: Iterable[str]) -> list[str]:
+    """Return the directories that were noted in these state directories; others have none."""
+    return [path for directory in directories for _, path in _links(os.path.join(directory, _FOLDER))]
 
 
 def stamp(env: Mapping[str, str]) -> tuple[int, ...]:
     """Return what changes when more is noted."""
-    return tuple(time for folder in {_folder(env), _folder(os.environ)} for time in _changed(folder))
+    return tuple(time for folder in _folders(env) for time in _changed(folder))
 
 
-def _folder(env: Mapping[str, str]) -> str:
-    return os.path.join(state_directory(env), _FOLDER)
+def _folders(env: Mapping[str, str]) -> list[str]:
+    return [*dict.fromkeys(os.path.join(state_directory(one), _FOLDER) for one in (env, os.environ))]
 
 
 def _links(folder: str) -> Iterator[tuple[str, str]]:

@@ -101,7 +101,7 @@ def test_an_event_is_not_written_where_a_link_of_a_job_leads(
             (work / "own").symlink_to(outside)
 
         monkeypatch.setattr(os, "makedirs", exchanged)  # the last step before the file is opened
-    told = sinks.append({"event": 1}, str(work / path), [])
+    told = sinks.append({"event": 1}, str(work / path), [str(tmp_path / "state" / "outlive")])
     assert not told["success"] and "link" in told["error"], told
     assert (outside / "file").read_text(encoding="utf-8") == "mine\n"
     assert not (outside / "new").exists()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -237,25 +237,9 @@ def test_an_address_in_the_options_of_a_host_is_no_path(place: Path) -> None:
     own_programs.require_unwritten(words, {"HOME": str(place / "home")}, "the options of this host")
 
 
-def test_a_process_that_was_not_told_where_jobs_work_runs_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(own_programs, "_is_told", False)
-    asked: list[Callable[[], object]] = [
-        lambda: own_programs.find("sh", {"PATH": os.defpath}),
-        lambda: own_programs.environment({}),
-        lambda: own_programs.elsewhere(["sh"], {}),
-        lambda: own_programs.is_safe("/bin/sh", {}),
-        lambda: own_programs.may_start(["/bin/sh"], {}, []),
-        lambda: own_programs.require_unwritten(["-x"], {}, "words"),
-        lambda: own_programs.of_ours({}),
-        lambda: own_programs.shell(["sh"], {"PATH": os.defpath}),
-    ]
-    own_programs._seen_safe.clear()
-    for one in asked:
-        with pytest.raises(RuntimeError, match="not told where jobs work"):
-            one()
+def test_what_one_process_knows_is_told_to_another() -> None:
     own_programs.take(Known(workspaces=["/w"], named={"ssh": "/opt/ssh"}))
     assert own_programs.known("/v", "/w") == Known(workspaces=["/w", "/v"], named={"ssh": "/opt/ssh"})
-    assert all(one is not None for one in (asked[0](), asked[1]()))
 
 
 def test_slurm_passes_on_nothing_that_its_own_programs_would_take_from_a_job(place: Path) -> None:

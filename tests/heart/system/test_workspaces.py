@@ -61,6 +61,15 @@ def test_a_program_found_to_be_safe_is_so_no_longer_once_a_job_may_write_it(
 
 def test_a_state_directory_that_cannot_be_written_stops_no_job(env: dict[str, str], tmp_path: Path) -> None:
     (tmp_path / "file").write_text("", encoding="utf-8")
-    env["XDG_STATE_HOME"] = str(tmp_path / "file" / "below")
-    workspaces.note(["/a"], env)
-    assert workspaces.noted(env) == []
+    unwritable = {**env, "XDG_STATE_HOME": str(tmp_path / "file" / "below")}
+    workspaces.note(["/a"], unwritable)
+    assert workspaces.noted(env) == ["/a"], "this process has a state directory of its own"
+    assert workspaces.noted_in([str(tmp_path / "file" / "below" / "outlive")]) == []
+
+
+def test_what_a_caller_notes_elsewhere_is_known_to_both(env: dict[str, str], tmp_path: Path) -> None:
+    theirs = {**env, "XDG_STATE_HOME": str(tmp_path / "theirs")}
+    workspaces.note(["/a"], theirs)
+    workspaces.note(["/b"], env)
+    assert sorted(workspaces.noted(theirs)) == ["/a", "/b"]
+    assert workspaces.noted_in([str(tmp_path / "theirs" / "outlive"), "/nowhere"]) == ["/a"]

@@ -31,7 +31,6 @@ class Secrets(Masking):
 
     def __init__(self, config: Config, environment: Environment, store: Opened) -> None:
         self._mode = settings.mode(config)
-        self._has_sandboxes = config.uses("sandbox")
         self._environment = environment
         self._store = store
         self._of_jobs: dict[str, frozenset[Value]] = {}
@@ -101,7 +100,7 @@ class Secrets(Masking):
         """Return what refuses to read an env file of a job where a link leads that another job may have made since: which
         words are masked would tell what is in a file that no job sees."""
         check = boundary.reading_in(definition.sandbox)
-        return _require_no_link if check is None and self._has_sandboxes else check
+        return _require_no_link if check is None else check
 
 
 def _require_no_link(fd: int, path: str, field: str) -> None:

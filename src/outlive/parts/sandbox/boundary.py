@@ -37,6 +37,7 @@ class Sandboxed(boundary.Boundary):
         sandbox = gitconfig.noted(resolved(caller, asked, needed=not is_apart), caller.env)
         if not is_apart:
             access.require_visible(sandbox, cwd, "cwd")
+        access.note(sandbox, caller.env)
         return sandbox
 
     def granted(self, caller: Principal, host: Host | None, args: Mapping[str, Any]) -> Granted:
@@ -77,6 +78,7 @@ class Sandboxed(boundary.Boundary):
         now = access.stricter(before, settings=sandbox_of(caller.config), homes=_homes(caller), ours=ours)
         now = gitconfig.noted(now, caller.env)
         own_programs.know(now.roots)
+        access.note(now, caller.env)
         return Sandbox.replace(now, added=[*dict.fromkeys((*before.added, *_added(before, now)))])
 
     def require_usable(self, caller: Principal, definition: Definition) -> None:

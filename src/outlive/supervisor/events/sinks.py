@@ -351,7 +351,7 @@ def append(event: Event, path: str, own: list[str], sandbox: Sandbox | None = No
         owner = own_files.owner_of(path, own)
         if owner is not None:
             return {**result, "error": own_files.refusal(owner)}
-        with Closing(_opened(path, sandbox)) as fd:
+        with Closing(_opened(path, sandbox, own)) as fd:
             if why := own_files.why_refused(fd, own):  # by a link that was made in between, too
                 return {**result, "error": why}
             fds.write_all(fd, b"\n" + line if _is_cut(fd) else line)
@@ -383,11 +383,11 @@ def _has_end(fd: int) -> bool:
     return os.pread(fd, 1, max(0, os.fstat(fd).st_size - 1)) in (b"", b"\n")
 
 
-def _opened(path: str, sandbox: Sandbox | None) -> int:
+def _opened(path: str, sandbox: Sandbox | None, own: list[str]) -> int:
     if sandbox is not None:
         return confinement.installed().open_writable(sandbox, path, _APPEND, 0o600)
     place, links = followed(path)
-    jobs = workspaces.noted(os.environ)  # a link there says what a job wants
+    jobs = workspaces.noted_in(own)  # a link there says what a job wants
     made = next((link for link in links if is_in(link, jobs)), None)
     if made is not None:
         raise OSError(0, f"{made} is a link that a job in a sandbox could have made; name the file itself")

@@ -162,6 +162,7 @@ def _sandbox(store: Store, asked: dict[str, Any] | None, cwd: str) -> Sandbox | 
         ours=access.Ours([store.path], [*interpreter.installed(), bubblewrap.PROGRAM], bubblewrap.find(None)),
     )
     own_programs.know(sandbox.roots)
+    access.note(sandbox, os.environ)
     access.require_visible(sandbox, cwd, "cwd")
     return gitconfig.noted(sandbox, os.environ)
 

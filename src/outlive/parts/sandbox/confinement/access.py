@@ -15,7 +15,7 @@ from outlive.core.records import Granted, Sandbox
 from outlive.errors import OutliveError, argument, invalid, misconfigured
 from outlive.parts.sandbox.confinement import visible_paths
 from outlive.parts.sandbox.confinement.visible_paths import is_in
-from outlive.system import mounts
+from outlive.system import mounts, workspaces
 from outlive.system.paths import make_folders
 
 if TYPE_CHECKING:  # a supervisor loads this, and no configuration
@@ -74,6 +74,12 @@ def resolved(
         environment=list(settings.environment),
         bwrap=ours.bwrap,
     )
+
+
+def note(sandbox: Sandbox, env: Mapping[str, str]) -> None:
+    """From now on no process of ours runs a program from where this job may write. `env`: of its caller."""
+    if sandbox.mode == "workspace-write":
+        workspaces.note(sandbox.roots, env)
 
 
 def stricter(before: Sandbox, *, settings: Settings, homes: list[str], ours: Ours) -> Sandbox:

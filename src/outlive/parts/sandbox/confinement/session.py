@@ -27,7 +27,7 @@ from outlive.parts.sandbox.confinement.mounts import Mounts
 from outlive.parts.sandbox.confinement.mounts import add as add_mounts
 from outlive.parts.sandbox.confinement.programs import INIT
 from outlive.supervisor.confinement import How, Inside, Unavailable
-from outlive.system import fds, process, spawn, tree, workspaces
+from outlive.system import fds, process, spawn, tree
 
 # init.c expects these; the others are for bwrap, which closes them
 _REPORT, _STDERR, _KEEPERS, _INIT, _FILTER, _WRITABLE, _ARGS, _COPIES = 3, 4, (5, 6), 7, 8, 10, 11, 12
@@ -66,8 +66,6 @@ def start(
     }
     flag = "t" if how.terminal else "-"
 
-    _note(sandbox)
-
     def run(words: list[str]) -> Inside:
         keeping = Keeping(sandbox, how.folder)
         return next(filter(None, (_tried(sandbox, words, env, files, how, here, keeping) for _ in range(2))))
@@ -78,12 +76,6 @@ def start(
         if error.errno != errno.ENOEXEC or isinstance(error, Unavailable):
             raise
     return run([flag, _SHELL, "sh", path, *argv[1:]])  # a script without #! is run by sh, as shells do
-
-
-def _note(sandbox: Sandbox) -> None:
-    """From now on no process of ours runs a program from where this job may write."""
-    if sandbox.mode == "workspace-write":
-        workspaces.note(sandbox.roots, os.environ)
 
 
 def _found(program: str, env: Mapping[str, str], how: How) -> str:
@@ -262,7 +254,6 @@ def _complaint(told: int) -> str:
 def start_sink(sandbox: Sandbox, words: list[str], env: Mapping[str, str], stdio: Mapping[int, int], how: How) -> int:
     """Start a notification command in a sandbox like that of its job; return its pid. Errors: OSError."""
     _found(words[0], env, how)
-    _note(sandbox)
     mounts = _mounts(sandbox, how.cwd, Keeping(sandbox, None).found)
     made: dict[int, int] = {}
     try:

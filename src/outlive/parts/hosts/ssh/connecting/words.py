@@ -7,7 +7,7 @@ owner by now: a login shell, another program or a person may answer in the place
 
 import json
 
-from outlive.core.hosts import HostSettings
+from outlive.config import HostSettings
 from outlive.core.members import parse_json
 from outlive.core.record import Record
 from outlive.core.records import State
