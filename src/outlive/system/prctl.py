@@ -1,5 +1,6 @@
 """System calls that the module `os` lacks: what a process does to itself (prctl(2), close_range(2),
-its title in the process table), and what its children used (waitid(2)).
+its title in the process table), what its children used (waitid(2)), and what happens to a file
+(inotify(7)).
 
 Only the C half of `ctypes` is loaded, as long as it has the functions that we know. The Python half
 would add 2 ms to each job that a command line starts, and memory to guardian and supervisor.
@@ -31,6 +32,7 @@ _CLOSE_RANGE_CLOEXEC = 4
 # The same number on every architecture (it came after the tables were unified)
 _SYS_CLOSE_RANGE = 436
 _PR_SET_CHILD_SUBREAPER = 36
+_IN_ATTRIB, _IN_CLOSE_WRITE = 4, 8
 # waitid(2) with its fifth argument
 _WAITID_NUMBERS = {"x86_64": 247, "aarch64": 95, "riscv64": 95, "loongarch64": 95, "ppc64le": 272, "s390x": 281}
 _SIGINFO, _RUSAGE = "=iiiiiii", "=qqqqq"  # where a long has 64 bits
@@ -95,6 +97,19 @@ def close_from(first: int, *, at_exec: bool = False) -> bool:
         return _libc("syscall", _SYS_CLOSE_RANGE, first, -1, flags) == 0
     except OSError:  # a libc without syscall()
         return False
+
+
+def watch(path: str) -> int:
+    """Return a new fd that becomes readable when somebody changes the times of the file at `path`, and when one is closed that
+    was opened to write to it, by SIGKILL too. In that case the locks of the closed one are gone a moment later. Errors: OSError
+    where the kernel watches no more files: a user has 128 such fds by default."""
+    fd = _libc("inotify_init1", os.O_CLOEXEC | os.O_NONBLOCK)
+    if fd >= 0 and _libc("inotify_add_watch", fd, os.fsencode(path), _IN_ATTRIB | _IN_CLOSE_WRITE) < 0:
+        os.close(fd)
+        fd = -1
+    if fd < 0:
+        raise OSError(0, "the kernel watches no more files")
+    return fd
 
 
 def rename(title: str) -> None:

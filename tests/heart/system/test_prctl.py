@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import select
 import subprocess
 import sys
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -67,3 +71,25 @@ def test_how_a_child_ended_is_told_where_the_kernel_is_not_asked_for_its_use_too
         assert prctl.ended_child(child.pid) is None
         child.kill()
         child.wait()
+
+
+def test_a_file_is_watched_whose_times_change_or_that_a_writer_closes_and_no_other_is(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    fd = prctl.watch(str(tmp_path / "file"))
+
+    def tells(action: Callable[[], object]) -> bool:
+        action()
+        told = bool(select.select([fd], [], [], 0)[0])
+        if told:
+            os.read(fd, 4096)
+        return told
+
+    try:
+        assert tells(lambda: os.utime(tmp_path / "file"))
+        assert tells(lambda: (tmp_path / "file").write_text("more"))
+        assert not tells((tmp_path / "file").read_text)
+        assert not tells((tmp_path / "other").touch)
+    finally:
+        os.close(fd)
+    with pytest.raises(OSError, match="watches no more files"):
+        prctl.watch(str(tmp_path / "missing"))

@@ -1,9 +1,10 @@
-"""A caller that is killed while it makes a chain: nothing of the chain runs before all that waits is there, and no job waits for
-one that never comes."""
+"""A caller that is killed while it makes a chain: nothing of the chain runs before all of it is there, and no job waits for one
+that never comes."""
 
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -11,10 +12,11 @@ from typing import Any
 
 import pytest
 
-from support import pair
+from support import pair, processes
 from support.cli import Cli, environment
 from support.jobs import job_ids
 from support.tiers import only
+from support.wait import until
 
 TABLES = """
 [[jobs]]
@@ -38,9 +40,10 @@ import os, signal, sys
 from outlive.system import fault_points
 point, left = sys.argv[1], [int(sys.argv[2])]
 def at(reached):
-    left[0] -= reached == point
-    if not left[0]:
-        os.kill(os.getpid(), signal.SIGKILL)
+    if reached == point:
+        left[0] -= 1
+        if not left[0]:
+            os.kill(os.getpid(), signal.SIGKILL)
 fault_points.at = at
 sys.argv = ["outlive", "run", "--file", "jobs.toml"]
 from outlive.__main__ import main
@@ -75,8 +78,6 @@ def test_a_caller_that_is_killed_leaves_no_half_that_runs_or_waits(
     if handed_over == ORDER:
         assert {*ran} == {*ORDER}
         assert ran.index("first") < min(ran.index("next"), ran.index("last"))
-    elif handed_over == ORDER[:3]:
-        assert {*ran} == {"first", "next"}, "all but the one that never started, and what waits for it"
     else:
         assert ran == []
     for name, one in ended.items():
@@ -88,3 +89,43 @@ def test_a_caller_that_is_killed_leaves_no_half_that_runs_or_waits(
         os.utime(path, (0, 0))
     cli.ok("gc", "--older-than", "0s")
     assert [path.name for path in root.iterdir() if path.name.startswith((".tmp", ".gc")) or len(path.name) == 26] == []
+
+
+@pytest.mark.parametrize("who", ["nobody", "supervisor", "both"])
+def test_a_job_waits_until_all_of_its_chain_is_there_whatever_of_ours_is_killed_meanwhile(
+    who: str, cli: Cli, work: Path
+) -> None:
+    (work / "jobs.toml").write_text(TABLES, encoding="utf-8")
+    words = [sys.executable, "-c", KILLED.replace("SIGKILL", "SIGSTOP"), "send_request", "4"]
+    with subprocess.Popen(words, env=environment(), cwd=work, stdout=subprocess.PIPE) as caller:
+        try:
+            until(lambda: pair.is_stopped(caller.pid), what="the caller before it starts the last one")
+            found = {one["name"]: one["job_id"] for one in cli.ok("list")["jobs"]}
+            first = until(lambda: (one := cli.ok("status", found["first"])).get("waiting_for") and one, what="its wait")
+            assert first["hint"].startswith(
+                f"It has not started: it waits for job {found['other'][-8:]} to be started."
+            )
+            supervisor = pair.supervisor(found["first"])
+            if who == "supervisor":
+                pair.end(supervisor)
+            elif who == "both":
+                pair.end_both(supervisor)
+                assert cli.ok("status", found["first"])["state"] == "created", "this look gives it to others"
+            assert not (work / "ran").exists()
+            caller.send_signal(signal.SIGCONT)
+            assert caller.wait(60) == 0
+        finally:
+            caller.kill()  # it may have stopped
+    for job in found.values():
+        assert cli.ok("wait", job, "--timeout-ms", "50s")["exit_code"] == 0
+    ran = (work / "ran").read_text(encoding="utf-8").split()
+    assert sorted(ran) == sorted(ORDER)
+    until(lambda: not processes.is_alive(supervisor), what="its end")
+
+
+def test_a_job_of_a_chain_is_restarted_without_the_others(cli: Cli, work: Path) -> None:
+    (work / "jobs.toml").write_text(TABLES, encoding="utf-8")
+    jobs = {one["name"]: one["job_id"] for one in cli.ok("run", "--file", "jobs.toml", "--group", "mine")["jobs"]}
+    cli.ok("wait", "--group", "mine", "--mode", "all", "--timeout-ms", "50s")
+    cli.ok("remove", *(job for name, job in jobs.items() if name != "first"))
+    assert cli.ok("restart", "--wait", jobs["first"])["exit_code"] == 0

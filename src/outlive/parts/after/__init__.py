@@ -6,6 +6,7 @@ from outlive.part import Part
 
 AFTER = "after"  # the argument, and the member of `meta.json` and of `state.json`
 CHAIN, CHAIN_FILE = "jobs", "file"  # the arguments for several jobs at once
+LAST = "chain"  # the member of `meta.json` with the job of its chain that is started last, and that of `state.json`
 
 
 class After(Part):

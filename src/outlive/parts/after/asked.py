@@ -2,10 +2,11 @@
 
 from typing import Any
 
+from outlive import parts
 from outlive.core.ids import is_id
 from outlive.core.record import Record
 from outlive.core.records import Definition, State
-from outlive.parts.after import AFTER
+from outlive.parts.after import AFTER, LAST
 
 
 class Edge(Record):
@@ -42,6 +43,15 @@ def left(state: State, count: int) -> list[int]:
     kept = state.kept.get(AFTER)
     numbers = kept if type(kept) is list else range(count)
     return [number for number in numbers if type(number) is int and 0 <= number < count]
+
+
+def last_of_chain(definition: Definition, state: State) -> str | None:
+    """Return the id of the job that has to be there before this one starts: that of its chain which is started last. None if
+    it waits for none, or if that was there when it was looked for last. A job that a person approves or that is restarted
+    is not one of the call that made the chain. What another program has spoilt has no effect."""
+    job = definition.kept.get(LAST)
+    is_of_call = definition.restarted_from is None and not parts.is_held(definition.kept)
+    return job if is_of_call and isinstance(job, str) and is_id(job) and state.kept.get(LAST) != [] else None
 
 
 def _spoilt() -> ValueError:

@@ -1,13 +1,15 @@
 """A chain: several jobs of one call, which wait for each other by their names.
 
 Everything is checked before anything is made, and everything is made before anything is started. Jobs that wait for another
-one of the chain are started first: nothing runs before all of those are there, so a caller that is killed until then leaves
-no half of a chain that runs. What waits for a job that never comes fails, and says so.
+one of the chain are started first. Of the others all but the last wait until that one is there: nothing runs before all are,
+so a caller that is killed until then leaves no half of a chain that runs. What waits for a job that never comes fails, and
+says so.
 """
 
 from __future__ import annotations
 
 import signal
+import time
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -27,9 +29,10 @@ from outlive.jobs.starting import making
 from outlive.jobs.starting.plan import Asked, Plan
 from outlive.jobs.starting.start_and_wait import StartCall
 from outlive.mcp.tools.arguments import Reader
-from outlive.parts.after import AFTER, CHAIN, CHAIN_FILE, asked, checks
+from outlive.parts.after import AFTER, CHAIN, CHAIN_FILE, LAST, asked, checks
 from outlive.store.new_job import NewJob
 from outlive.system.fds import open_named
+from outlive.system.waiting import pause
 from outlive.verbs import shared_args
 from outlive.verbs.spelling import MCP, spelled
 
@@ -37,8 +40,12 @@ _MOST = 50
 _GROUP = "group"
 _TAKEN_BACK = "The other jobs of the chain were ended and deleted."
 _MAX_BYTES = 1 << 20
+_GO_S, _GO_AGAIN_S = (
+    0.25,
+    0.01,
+)  # so long the answer waits for jobs that start when all are there, and between two looks
 # What is not of one job of a chain, or cannot be kept for it while it waits
-_NOT_OF_ONE = ("title", "description", "mask", "dedupe_key", "host", CHAIN, CHAIN_FILE)
+_NOT_OF_ONE = ("title", "description", "mask", "dedupe_key", CHAIN, CHAIN_FILE)
 _OF_ONE_CALL = (
     "command",
     "script",
@@ -49,7 +56,6 @@ _OF_ONE_CALL = (
     "title",
     "mask",
     "dedupe_key",
-    "host",
     AFTER,
 )
 
@@ -82,9 +88,10 @@ def started(ctx: Context, args: Mapping[str, Any]) -> Started:
     links = _in_order(_links(items))
     common = {name: args[name] for name in (arg.name for arg in shared_args.DEFINITION) if name in args}
     plans = _planned(ctx, links, common)
+    order = _start_order(plans)
     ctx.asks = None  # of several questions the client could ask but one: approve and the page have them all
-    made = _made(ctx, plans)
-    return _started(ctx, plans, made, {link.name for link in links})
+    made = _made(ctx, order)
+    return _started(ctx, plans, list(zip(order, made, strict=True)))
 
 
 # --- what was asked for ----------------------------------------------------------------------------------------------
@@ -206,9 +213,9 @@ def _made(ctx: Context, plans: list[Plan]) -> list[NewJob]:
     return made
 
 
-def _started(ctx: Context, plans: list[Plan], made: list[NewJob], names: set[str]) -> Started:
+def _started(ctx: Context, plans: list[Plan], pairs: list[tuple[Plan, NewJob]]) -> Started:
+    """Start the jobs in the order of `pairs`, and answer about all in that of `plans`."""
     answers: dict[str, Started] = {}
-    pairs = _waiting_first(list(zip(plans, made, strict=True)))
     try:
         for plan, new in pairs:
             ctx.job_id = plan.definition.job_id
@@ -219,29 +226,40 @@ def _started(ctx: Context, plans: list[Plan], made: list[NewJob], names: set[str
         begun = [new for _, new in pairs[: len(answers) + 1]]
         _take_back(ctx, plans, [new for _, new in pairs[len(answers) + 1 :]], begun)
         raise
-    except BaseException:  # the call was cancelled: what has started goes on, and hears that the others are gone
+    except BaseException:  # the call was cancelled: what was started hears that the others are gone
         _take_back(ctx, plans, [new for _, new in pairs[len(answers) + 1 :]])
         raise
     answer = answers[plans[0].definition.job_id]
-    answer.jobs = [_entry(ctx, plan.definition) for plan in plans]
+    until = time.monotonic() + _GO_S
+    answer.jobs = [_entry(ctx, plan.definition, until) for plan in plans]
     return answer
 
 
-def _waiting_first(pairs: list[tuple[Plan, NewJob]]) -> list[tuple[Plan, NewJob]]:
+def _start_order(plans: list[Plan]) -> list[Plan]:
     """Return the jobs of a chain, each of which stands behind those that it waits for, in the order in which they are started:
-    those that wait for others of them, the last one first, then the others as given."""
-    ids = {plan.definition.job_id for plan, _ in pairs}
+    those that wait for others of them, the last one first, then the others as given. Where these are several, all but the
+    last get to know which one has to be there before they run. So does the last if it is of a host: it waits here too, and
+    is there before its host has it."""
+    ids = {plan.definition.job_id for plan in plans}
 
-    def waits(pair: tuple[Plan, NewJob]) -> bool:
-        return any(edge.job in ids for edge in asked.of_job(pair[0].definition))
+    def waits(plan: Plan) -> bool:
+        return any(edge.job in ids for edge in asked.of_job(plan.definition))
 
-    return [*filter(waits, reversed(pairs)), *filterfalse(waits, pairs)]
+    first = sorted(filterfalse(waits, plans), key=lambda plan: plan.definition.host is None)
+    last = first[-1].definition
+    for plan in first if last.host is not None and len(first) > 1 else first[:-1]:
+        plan.definition = Definition.replace(plan.definition, kept={**plan.definition.kept, LAST: last.job_id})
+    return [*filter(waits, reversed(plans)), *first]
 
 
-def _entry(ctx: Context, of: Definition) -> StartedJob:
+def _entry(ctx: Context, of: Definition, until: float) -> StartedJob:
+    """Return what is so of a job. One that had to hear that the last job is there starts just now."""
     state = "unknown"
     with suppress(OutliveError, OSError), lookup.open_known(ctx.caller, of.job_id) as job:
         state = adoption.inspect_and_adopt(ctx, job).state.state
+        while state == "created" and of.kept.get(LAST) is not None and time.monotonic() < until:
+            pause((), time.monotonic() + _GO_AGAIN_S)
+            state = adoption.inspect_and_adopt(ctx, job).state.state
     return StartedJob(job_id=of.job_id, name=of.name, state=state)
 
 

@@ -1,4 +1,5 @@
-"""The wait of a job for other jobs: a process that looks at them (waiter.py) says what holds."""
+"""The wait of a job for other jobs: first until all of its chain is there, then a process that looks at the others
+(waiter.py) says what holds."""
 
 from __future__ import annotations
 
@@ -7,15 +8,21 @@ import os
 import signal
 
 import outlive
+from outlive import parts
+from outlive.core.ids import short_id
 from outlive.core.members import parse_json
 from outlive.core.records import Definition
-from outlive.parts.after import AFTER, asked
+from outlive.errors import OutliveError
+from outlive.parts.after import AFTER, LAST, asked
+from outlive.store.inspection import handed_over
 from outlive.supervisor.added import Added, Waiting
 from outlive.supervisor.event_loop import Timer
+from outlive.supervisor.request import Request
 from outlive.system import fault_points, fds
 from outlive.system.interpreter import without_site
 
 _AGAIN_S, _LONGEST_S = 0.5, 60.0  # before the next process is started, when the last one ended without an answer
+_LOOK_S = 0.02  # between two looks for the last job of the chain
 _MOST = 10  # of those in a row; then it is not known whether the job may start
 
 
@@ -26,24 +33,46 @@ class AfterOthers(Added):
         super().__init__(definition)
         self._waiting: Waiting | None = None
         self._again: Timer | None = None
+        self._look: Timer | None = None  # for the last job of its chain
         self._pause_s, self._failures = _AGAIN_S, 0
         self._pid = 0  # of the process that looks; 0: there is none
         self._lines = -1  # the file from which its lines are read
         self._read = b""
 
     def wait(self, waiting: Waiting) -> bool:
-        if not self._left(waiting):
+        left, last = self._left(waiting), asked.last_of_chain(self.definition, waiting.state())
+        if not left and last is None:
             return False
         self._waiting = waiting
         self._again = waiting.loop.timer(self._start)
-        waiting.note(AFTER, self._left(waiting))
-        self._start()
+        waiting.note(AFTER, left)
+        if last is None:
+            self._start()
+        else:
+            self._look = waiting.loop.timer(self._look_for, last)
+            self._look.after(0)
         return True
 
     def end_wait(self) -> None:
-        if self._again is not None:
-            self._again.cancel()
+        for timer in (self._again, self._look):
+            if timer is not None:
+                timer.cancel()
         self._end_process()
+
+    def _look_for(self, last: str) -> None:
+        assert self._look is not None
+        assert self._waiting is not None
+        is_there = _is_there(self._waiting.request, last)
+        if is_there is None:
+            job = short_id(last)
+            self._waiting.fail(
+                "dependency", f"the call that made its chain was killed before it started the last one, job {job}"
+            )
+        elif not is_there:
+            self._look.after(_LOOK_S)
+        else:
+            self._waiting.note(LAST, [])
+            self._start() if self._left(self._waiting) else self._waiting.go()
 
     def _left(self, waiting: Waiting) -> list[int]:
         """Return the numbers of the edges that are waited for. Errors: OSError."""
@@ -128,6 +157,21 @@ class AfterOthers(Added):
             os.kill(self._pid, signal.SIGKILL)
             os.waitpid(self._pid, 0)
             self._pid = 0
+
+
+def _is_there(request: Request, job_id: str) -> bool | None:
+    """Return whether a job was given to a supervisor, or to a person; None if it never will be, since who made it was killed."""
+    try:
+        with Request.replace(request, job_id=job_id).open_job() as job:
+            is_held = job.is_supervised()  # first: whoever lets go of it has written the state before
+            state = job.read_state()
+            has_begun = state is not None and (state.phase != "created" or LAST in state.kept)
+            # The turn of a job of a host begins here too
+            if has_begun or parts.is_held(job.read_meta().kept) or not handed_over.is_missing(job):
+                return True
+            return False if is_held else None
+    except (OSError, OutliveError):  # it was deleted
+        return None
 
 
 ADDED = AfterOthers

@@ -13,7 +13,7 @@ from outlive.core.started import has_begun
 from outlive.core.units import counted, duration
 from outlive.jobs.conditions.awaited_end import AwaitedEnd
 from outlive.part import Definition, Inspection, Look, Need, OfJob, Said, State
-from outlive.parts.after import asked, checks
+from outlive.parts.after import LAST, asked, checks
 from outlive.parts.after.answers import Awaited, InList, Waits
 from outlive.parts.after.asked import Edge
 
@@ -31,7 +31,9 @@ def _left(inspection: Inspection) -> list[Edge]:
     if inspection.state.state != "created":
         return []
     every = edges(inspection.definition)
-    return [every[number] for number in asked.left(inspection.state, len(every))]
+    last = asked.last_of_chain(inspection.definition, inspection.state)
+    whole = [] if last is None else [Edge(job=last, until=["start"])]
+    return whole + [every[number] for number in asked.left(inspection.state, len(every))]
 
 
 class Waiting(OfJob):
@@ -52,7 +54,7 @@ class Waiting(OfJob):
 
     def ends(self) -> list[AwaitedEnd] | None:
         every = edges(self.definition)
-        if any(edge.exit is None and edge.until != ["exit"] for edge in every):
+        if self.definition.kept.get(LAST) or any(edge.exit is None and edge.until != ["exit"] for edge in every):
             return None
         return [AwaitedEnd(edge.job, edge.name, edge.exit) for edge in every]
 
@@ -119,7 +121,7 @@ def sentence(edge: Edge) -> str:
     return f"job {short_id(edge.job)}{name} {what}"
 
 
-_WORDS = {"exit": "to end", "output": "to print something", "input": "to ask for input"}
+_WORDS = {"start": "to be started", "exit": "to end", "output": "to print something", "input": "to ask for input"}
 _SENTENCES = {
     "regex": "to print a line that matches {}",
     "fail_regex": "to print a line that matches {}, which fails this one",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 
 from outlive.core.records import Definition, State
@@ -10,13 +11,14 @@ from outlive.parts.queues import QUEUE, asked, room
 from outlive.parts.queues.asked import Asked, Place
 from outlive.parts.queues.table import VARIABLE, Slot, Table, slot_within, with_slot
 from outlive.supervisor.added import Added, Running, Waiting
-from outlive.supervisor.event_loop import Timer
-from outlive.system import fault_points
+from outlive.supervisor.event_loop import EventLoop, Timer
+from outlive.system import fault_points, prctl
 
 _HELD = "queues_table"  # in escrow
-# How often a job in line looks: the first one, and how much later for each that is before it
-_LOOK_S, _EACH_S, _MOST_S = 0.1, 0.1, 1.0
-_COUNTED = 9  # more before it change nothing about that
+_NEAR = 8  # so many in line have the kernel wake them: it does so for few files of a user
+_AGAIN_S = 0.02  # after such an event they look once more: it may come right before a lock is gone
+# How often a job in line looks whatever happens, and without such events: so often for each place
+_LOOK_S, _PLACE_S = 1.0, 0.1
 
 
 class QueueOfJob(Added):
@@ -27,7 +29,9 @@ class QueueOfJob(Added):
         self._asked: Asked | None = None
         self._table: Table | None = None
         self._place = Place()
+        self._waiting: Waiting | None = None
         self._timer: Timer | None = None
+        self._events = -1  # the file that is readable when a slot or a place may be free; -1: there is none
         self._pids: Callable[[], list[int]] | None = None
 
     # --- in line ---
@@ -53,28 +57,48 @@ class QueueOfJob(Added):
         if self._take():
             return False
         waiting.note(QUEUE, self._place.to_dict())
-        self._timer = waiting.loop.timer(self._look, waiting)
-        self._timer.after(self._pause())
+        self._waiting = waiting
+        self._timer = waiting.loop.timer(self._look)
+        self._timer.after(0)
         return True
 
-    def _look(self, waiting: Waiting) -> None:
+    def _look(self) -> None:
+        waiting = self._waiting
+        assert waiting is not None
         assert self._timer is not None
         try:
+            before = self._ahead(_NEAR)
+            if before < _NEAR and self._events < 0:
+                self._watch(waiting.loop)
             if self._take():
                 waiting.go()
                 return
         except OSError as error:
             waiting.fail("launch", f"while taking a slot of the queue: {error.strerror}")
             return
-        self._timer.after(self._pause())
+        self._timer.after(_LOOK_S if self._events >= 0 else _PLACE_S * (before + 1))
+
+    def _watch(self, loop: EventLoop) -> None:
+        assert self._asked is not None
+        try:
+            self._events = prctl.watch(self._asked.table)
+        except OSError:  # it looks by the clock
+            return
+        loop.read(self._events, self._woken)
+
+    def _woken(self) -> None:
+        assert self._timer is not None
+        os.read(self._events, 4096)
+        self._look()
+        if self._timer.is_set:  # it waits still
+            self._timer.after(_AGAIN_S)
 
     def _take(self) -> bool:
         """Take a slot if it is this job's turn, one is free and the machine has room. Errors: OSError."""
-        table, wanted, ticket = self._table, self._asked, self._place.ticket
+        table, wanted = self._table, self._asked
         assert table is not None
         assert wanted is not None
-        assert ticket is not None
-        if table.ahead(ticket, 1) or room.lacking(wanted, table.taken()) is not None:
+        if self._ahead(1) or room.lacking(wanted, table.taken()) is not None:
             return False
         slot = table.take(wanted.slots, self.definition.job_id)
         if slot is None:
@@ -84,10 +108,10 @@ class QueueOfJob(Added):
         self._place = Place(slot=slot.number, owner=slot.owner, within=self._place.within)
         return True
 
-    def _pause(self) -> float:
+    def _ahead(self, most: int) -> int:
         assert self._table is not None
         assert self._place.ticket is not None
-        return min(_MOST_S, _LOOK_S + _EACH_S * self._table.ahead(self._place.ticket, _COUNTED))
+        return self._table.ahead(self._place.ticket, most)
 
     def _leave(self) -> None:
         if self._table is not None and self._place.ticket is not None:
@@ -96,6 +120,11 @@ class QueueOfJob(Added):
     def end_wait(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
+        if self._events >= 0:
+            assert self._waiting is not None
+            self._waiting.loop.forget(self._events)
+            os.close(self._events)
+            self._events = -1
         self._leave()
 
     # --- in a slot ---

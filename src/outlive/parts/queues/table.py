@@ -8,7 +8,8 @@ job lives. So a SIGKILL of both frees no slot whose command runs, and none is ta
 A job in line holds the lock of its ticket, a byte far behind the slots: for each priority there is a range, the highest
 first, and in it a byte for each microsecond since the boot. So the first lock is that of the job whose turn it is; the line
 needs no counter, and there is nothing in it that could be spoilt, or left by a process that was killed. No lock is waited
-for: a stopped process keeps none that others need, but its place.
+for: a stopped process keeps none that others need, but its place. Who lets go of a lock changes the times of the file, and the
+kernel closes it for who is killed: the first jobs in line have the kernel wake them then.
 """
 
 from __future__ import annotations
@@ -72,6 +73,7 @@ class Table(locks.LockFile):
 
     def leave(self, ticket: int) -> None:
         locks.free(self.fd, ticket)
+        self._tell()
 
     def ahead(self, ticket: int, most: int = MOST_SLOTS) -> int:
         """Return how many jobs are in line before the one with this ticket; at most `most` are counted."""
@@ -130,6 +132,14 @@ class Table(locks.LockFile):
         if locks.take(self.fd, slot.number):
             os.pwrite(self.fd, _EMPTY, slot.number * _LINE_BYTES)
         locks.free(self.fd, slot.number)
+        self._tell()
+
+    def _tell(self) -> None:
+        """Wake the jobs in line that watch the file."""
+        try:
+            os.utime(self.fd)
+        except OSError:  # a full disk; they look at intervals too
+            return
 
 
 def _lives(owner: str) -> bool:
