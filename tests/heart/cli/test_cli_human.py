@@ -301,7 +301,7 @@ def test_an_answer_about_several_jobs_says_how_each_is_doing() -> None:
     for kind in ("kill", "wait"):
         text = shown(kind, job_id=every[0]["job_id"], state="killed", jobs=every)
         assert "web  job 00000002: exited with code 2\n" in text
-        assert "\\x1bmine  job 00000003: out of reach\n" in text
+        assert "\\emine  job 00000003: out of reach\n" in text
         assert "00000001: " not in text, "the other lines are about it"
 
 

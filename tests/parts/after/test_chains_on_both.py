@@ -74,6 +74,12 @@ def test_jobs_that_wait_for_no_other_have_started_when_the_call_is_answered(face
     assert face.ok("wait", started["jobs"][3]["job_id"], timeout_ms=50_000)["exit_code"] == 0
 
 
+def test_a_last_job_whose_program_is_missing_keeps_no_other_from_its_start(face: Face, chain: Run, work: Path) -> None:
+    started = chain([{"name": "a", "command": "echo a >> order"}, {"name": "bad", "command": ["no-such-program", "x"]}])
+    first, last = (face.ok("wait", one["job_id"], timeout_ms=50_000) for one in started["jobs"])
+    assert (first["exit_code"], last["state"], last["reason"]) == (0, "failed", "launch")
+
+
 def test_a_hint_about_a_job_of_a_chain_is_for_the_caller(face: Face, chain: Run) -> None:
     error = chain([{**TEST, "workdir": "/nowhere"}, BUILD], code="invalid_argument")
     assert error["details"]["field"] in ("jobs", "file"), "the jobs spell their arguments as over MCP"

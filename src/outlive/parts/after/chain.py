@@ -40,10 +40,7 @@ _MOST = 50
 _GROUP = "group"
 _TAKEN_BACK = "The other jobs of the chain were ended and deleted."
 _MAX_BYTES = 1 << 20
-_GO_S, _GO_AGAIN_S = (
-    0.25,
-    0.01,
-)  # so long the answer waits for jobs that start when all are there, and between two looks
+_GO_S, _GO_AGAIN_S = 0.25, 0.01  # so long the answer waits for jobs that start when all are there; between two looks
 # What is not of one job of a chain, or cannot be kept for it while it waits
 _NOT_OF_ONE = ("title", "description", "mask", "dedupe_key", CHAIN, CHAIN_FILE)
 _OF_ONE_CALL = (
