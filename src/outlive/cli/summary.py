@@ -23,6 +23,7 @@ LINES = 10
 _TOLD = frozenset(
     {"host", "elapsed_ms", "timeout_ms", "next_seq"}
 )  # by other lines of `of`, or of use to a program alone
+_OF_SEVERAL = frozenset({"wait", "kill"})
 _ENDED = {
     "kill": "killed on request",
     "timeout": "killed at its time limit",
@@ -63,6 +64,8 @@ def of(answer: dict[str, object], style: Style) -> str:
     lines.append(", ".join([f"{style.paint(state_of(answer), colour(answer))} {first}".rstrip(), *others]))
     lines += filter(None, (_place(answer), _fired(answer), _survivors(answer)))
     lines += map(line, parts.lines(answer))
+    if answer.get("type") in _OF_SEVERAL:
+        lines += [_other(one, style) for one in entries_of(answer, "jobs") if one["job_id"] != answer["job_id"]]
     if answer.get("type") == "status":
         fields = verbs.fields_of("status")
         rest = envelope.besides(envelope.brief(answer, fields), fields, Status.in_sentences() | _TOLD)
@@ -70,6 +73,13 @@ def of(answer: dict[str, object], style: Style) -> str:
     # What a person approves, or just did
     lines += [f"  {fact['label']}: {fact['value']}" for fact in entries_of(object_of(answer, "approval"), "facts")]
     return "\n".join(lines) + "\n"
+
+
+def _other(job: dict[str, object], style: Style) -> str:
+    """Return the line of another job that the answer is about, too."""
+    state = line(text_of(job, "error")) or style.paint(state_of(job), colour(job))
+    short = style.paint(f"job {short_id(text_of(job, 'job_id'))}", "2")
+    return f"{line(text_of(job, 'name'))}  {short}: {state}"
 
 
 def state_of(answer: dict[str, object]) -> str:

@@ -16,19 +16,26 @@ CLI, MCP = "cli", "mcp"
 
 
 def spelled(
-    error: OutliveError, face: str, args: Iterable[Arg], written: Mapping[str, str] | None = None
+    error: OutliveError,
+    face: str,
+    args: Iterable[Arg],
+    written: Mapping[str, str] | None = None,
+    *,
+    texts: bool = True,
 ) -> OutliveError:
     """Return the error with every argument named as on this face. `args` are the arguments of the verb that was called,
-    `written` tells for parameters that the caller named otherwise, by an alias or in camelCase, how it wrote them."""
+    `written` tells for parameters that the caller named otherwise, by an alias or in camelCase, how it wrote them. Without
+    `texts` what else differs by the face is left to a later call."""
     details = error.details or {}
     if "field" not in details and MARK[0] not in f"{error.message}{error.hint}":
         return error
     own = {**_names(face, args), **(written or {})}
     names = {**_names(face, load("run").args), **own}  # a hint may say how to start the job another time
-    error.message = _replaced(error.message, names, face)
-    error.hint = None if error.hint is None else _replaced(error.hint, names, face)
+    shown = face if texts else None
+    error.message = _replaced(error.message, names, shown)
+    error.hint = None if error.hint is None else _replaced(error.hint, names, shown)
     if "field" in details:
-        field = _replaced(str(details["field"]), own, face)
+        field = _replaced(str(details["field"]), own, shown)
         error.details = {**details, "field": own.get(field, field)}
     return error
 
@@ -43,9 +50,11 @@ def _names(face: str, args: Iterable[Arg]) -> dict[str, str]:
     return names
 
 
-def _replaced(text: str, names: dict[str, str], face: str) -> str:
+def _replaced(text: str, names: dict[str, str], face: str | None) -> str:
     if MARK[0] not in text:
         return text
     named = re.sub(f"{MARK[0]}([a-z_]+){MARK[1]}", lambda mark: names.get(mark[1], mark[1]), text)
+    if face is None:
+        return named
     texts = f"{MARK[0]}([^{MARK}]*){FACES}([^{MARK}]*){MARK[1]}"
     return re.sub(texts, lambda mark: mark[2 if face == MCP else 1], named)

@@ -292,6 +292,19 @@ def test_what_ended_a_wait_is_said() -> None:
     assert shown("wait", job_id="J", state="created", timed_out=True, fired=None).endswith("The time is up.\n")
 
 
+def test_an_answer_about_several_jobs_says_how_each_is_doing() -> None:
+    every: list[dict[str, object]] = [
+        {"job_id": "01JD0000000000000000000001", "name": "db", "state": "killed"},
+        {"job_id": "01JD0000000000000000000002", "name": "web", "state": "exited", "exit_code": 2},
+        {"job_id": "01JD0000000000000000000003", "name": "\x1bmine", "state": "running", "error": "out of reach"},
+    ]
+    for kind in ("kill", "wait"):
+        text = shown(kind, job_id=every[0]["job_id"], state="killed", jobs=every)
+        assert "web  job 00000002: exited with code 2\n" in text
+        assert "\\emine  job 00000003: out of reach\n" in text
+        assert "00000001: " not in text, "the other lines are about it"
+
+
 def test_what_a_job_uses_is_a_line_for_each_thing_with_its_limit() -> None:
     used = {
         "wall_ms": 60_000, "user_ms": 30_000, "system_ms": 3_000, "memory_bytes": 2_048, "peak_memory_bytes": 4_096,

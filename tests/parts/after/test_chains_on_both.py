@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from support.cli import Cli, configured, environment
+from support.commands import GATE
 from support.face import Face
 
 Run = Callable[..., dict[str, Any]]
@@ -61,6 +62,29 @@ def test_the_jobs_of_a_chain_run_in_order(face: Face, chain: Run, work: Path) ->
     assert {one["state"] for one in every["jobs"]} == {"exited"}
     assert (work / "order").read_text().split() == ["build", "test", "report"]
     assert face.ok("status", "report")["group"] == group
+
+
+def test_jobs_that_wait_for_no_other_have_started_when_the_call_is_answered(face: Face, chain: Run, work: Path) -> None:
+    """They hear that all of the chain is there."""
+    jobs: list[dict[str, Any]] = [{"name": name, "command": GATE} for name in "abc"]
+    started = chain([*jobs, {"name": "last", "command": "true", "after": ["a", "b", "c"]}])
+    assert (started["state"], started.get("waiting_for")) == ("running", None)
+    assert [one["state"] for one in started["jobs"]] == ["running"] * 3 + ["created"]
+    (work / "go").touch()
+    assert face.ok("wait", started["jobs"][3]["job_id"], timeout_ms=50_000)["exit_code"] == 0
+
+
+def test_a_last_job_whose_program_is_missing_keeps_no_other_from_its_start(face: Face, chain: Run, work: Path) -> None:
+    started = chain([{"name": "a", "command": "echo a >> order"}, {"name": "bad", "command": ["no-such-program", "x"]}])
+    first, last = (face.ok("wait", one["job_id"], timeout_ms=50_000) for one in started["jobs"])
+    assert (first["exit_code"], last["state"], last["reason"]) == (0, "failed", "launch")
+
+
+def test_a_hint_about_a_job_of_a_chain_is_for_the_caller(face: Face, chain: Run) -> None:
+    error = chain([{**TEST, "workdir": "/nowhere"}, BUILD], code="invalid_argument")
+    assert error["details"]["field"] in ("jobs", "file"), "the jobs spell their arguments as over MCP"
+    hint = chain([TEST], code="job_not_found")["hint"]
+    assert ("`outlive list --all`" if face.name == "cli" else "`process` action=list all=true") in hint
 
 
 def test_a_chain_has_the_arguments_of_the_call_and_each_job_its_own(face: Face, chain: Run, work: Path) -> None:

@@ -40,10 +40,7 @@ _MOST = 50
 _GROUP = "group"
 _TAKEN_BACK = "The other jobs of the chain were ended and deleted."
 _MAX_BYTES = 1 << 20
-_GO_S, _GO_AGAIN_S = (
-    0.25,
-    0.01,
-)  # so long the answer waits for jobs that start when all are there, and between two looks
+_GO_S, _GO_AGAIN_S = 0.25, 0.01  # so long the answer waits for jobs that start when all are there; between two looks
 # What is not of one job of a chain, or cannot be kept for it while it waits
 _NOT_OF_ONE = ("title", "description", "mask", "dedupe_key", CHAIN, CHAIN_FILE)
 _OF_ONE_CALL = (
@@ -229,9 +226,14 @@ def _started(ctx: Context, plans: list[Plan], pairs: list[tuple[Plan, NewJob]]) 
     except BaseException:  # the call was cancelled: what was started hears that the others are gone
         _take_back(ctx, plans, [new for _, new in pairs[len(answers) + 1 :]])
         raise
-    answer = answers[plans[0].definition.job_id]
     until = time.monotonic() + _GO_S
-    answer.jobs = [_entry(ctx, plan.definition, until) for plan in plans]
+    jobs = [_entry(ctx, plan.definition, until) for plan in plans]
+    first = plans[0]
+    answer = answers[first.definition.job_id]
+    if first.definition.kept.get(LAST) is not None:  # it was answered about before it could start
+        with lookup.open_known(ctx.caller, first.definition.job_id) as job:
+            answer = StartCall(Asked(yield_ms=0)).answer(ctx, job, None, hint=first.hint)
+    answer.jobs = jobs
     return answer
 
 
@@ -291,7 +293,7 @@ class _Named:
 
     def __exit__(self, _type: object, error: object, _traceback: object) -> None:
         if isinstance(error, OutliveError):
-            spelled(error, MCP, verbs.load("run").args)  # as the jobs of a chain spell it
+            spelled(error, MCP, verbs.load("run").args, texts=False)  # as the jobs of a chain spell it
             error.message = f"{self._what}: {error.message}"
             error.hint = sentences(error.hint, self._became)
             error.details = {**(error.details or {}), "field": CHAIN}

@@ -59,9 +59,9 @@ def selected(ctx: Context, args: Mapping[str, object]) -> Selected:
 def _hint(ctx: Context, group: str, mine: int, every: int) -> str:
     if mine:
         return ""
-    where = "this session" if ctx.face == "mcp" else "this directory"
     if not every:
-        return f"No job of {where} is in the group {group}."
+        return f"No job is in the group {group}."
+    where = "this session" if ctx.face == "mcp" else "this directory"
     others = "1 job is" if every == 1 else f"{every} jobs are"
     call = "list with all=true" if ctx.face == "mcp" else "list --all"
     return f"No job of {where} is in the group {group}; {others} elsewhere: {call} shows them."
