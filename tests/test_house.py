@@ -158,6 +158,21 @@ def _is_there(path: str, function: str) -> bool:
     return bool(body)
 
 
+def test_each_module_that_a_comment_names_is_there() -> None:
+    assert [f"{path.relative_to(SOURCE)} names {name}" for path in MODULES for name in _named_and_missing(path)] == []
+
+
+def _named_and_missing(path: Path) -> list[str]:
+    """A name with a folder is one below the source, a folder above the module, or the checkout."""
+    text = path.read_text(encoding="utf-8")
+    folders = [CHECKOUT, *(folder for folder in path.parents if folder.is_relative_to(SOURCE))]
+    placed = re.findall(r"(?<![\w./])((?:\w+/)+\w+\.py)\b", text)
+    alone = re.findall(r"\((\w+\.py)\)", text)
+    known = {module.name for module in MODULES}
+    missing = [name for name in placed if not any((folder / name).exists() for folder in folders)]
+    return [*missing, *(name for name in alone if name not in known)]
+
+
 THE_LIST = "outlive.parts"
 NEEDS = {part.name: part.needs for part in parts.every()}
 

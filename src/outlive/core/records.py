@@ -48,7 +48,7 @@ class Granted(NamedTuple):
 
 
 class Sandbox(Record):
-    """What a job in a sandbox may see and write (sandbox/access.py). What a file lacks is forbidden."""
+    """What a job in a sandbox may see and write (parts/sandbox/confinement/access.py). What a file lacks is forbidden."""
 
     mode: str = SANDBOXES[0]
     network: str = NETWORKS[0]

@@ -1,7 +1,7 @@
 """Calls in threads: each call of a verb has a thread of its own, in which it may block.
 
 How many calls there are at a time is bounded where requests arrive: for each connection in
-stdio/transport.py, for each token in http/quotas.py.
+stdio/transport.py, for each token in parts/http/quotas.py.
 """
 
 from __future__ import annotations

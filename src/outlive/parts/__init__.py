@@ -80,7 +80,7 @@ TABLES = {"hosts": "hosts", "queue": "queues"}
 # waits for a slot of its queue last: it holds the slot from then on
 IN_SUPERVISOR = ("after", "limits", "ports", "audit", "queues")
 # The part that starts the command of a job with such a member in a sandbox: its module `in_supervisor` has CONFINEMENT
-# (supervisor/confined/) and LOOK (store/inspection/workspace.py). It is not started without
+# (supervisor/confinement.py) and LOOK (store/inspection/workspace.py). It is not started without
 CONFINES = "sandbox"
 
 # The module of a part whose `render` says where the cursor is, in a fork of the supervisor of a job with a terminal

@@ -48,7 +48,7 @@ class Store:
         self.path = path
         self.fd = fd
         self.origins: dict[str, Origin] = {}  # of the jobs that jobs/lookup.py has read
-        # By a job's id: what finds the secrets in its output that are not shown (store/output/secret_spans.py).
+        # By a job's id: what finds the secrets in its output that are not shown (Find in store/output/masks.py).
         # None: all is shown
         self.secrets_of: Callable[[str], Any] | None = None
 

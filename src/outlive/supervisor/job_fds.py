@@ -177,7 +177,7 @@ class JobFds:
     the input that is fed first. `pidfd`: the command's, if it was opened before this process had
     the job. `master` and `slave`: of a job with a terminal. The slave stays open while the command
     runs, so that a program that closes its terminal for a while is not taken for one that is done
-    with it. `report`: where the first process of a sandbox reports (confined/); `inside`: its
+    with it. `report`: where the first process of a sandbox reports (confinement.py); `inside`: its
     end of that. `dropped`: a file with the number of bytes that no disk took (output/pump.py).
     """
 

@@ -37,14 +37,12 @@ class Request(Record):
     sink_shell: list[str] = ["sh", "-c"]
     shell_path: str = ""  # of the shell of a job outside of a sandbox; "": it is looked up along the PATH of the job
     awaited: bool = False  # the caller waits for the end; if not, its answer is made while the command starts
-    at_turn: list[
-        str
-    ] = []  # of a job of a host that waits here: the words of the process that gives it to its host then
+    # Of a job of a host that waits here: the words of the process that gives it to its host then
+    at_turn: list[str] = []
     created: bool = False  # by `create`: if nothing can be run it is created again, not failed
     own: list[str] = []  # files and directories of outlive besides the root: no notification goes there
-    parts: dict[
-        str, dict[str, Any]
-    ] = {}  # what parts need to note something elsewhere (events/noting.py), by their names
+    # What parts need to note something elsewhere (Notes in added.py), by their names
+    parts: dict[str, dict[str, Any]] = {}
     bounds: Bounds | None = None  # what of finished jobs is to be kept
     config: str | None = None  # the path of the file of the caller's configuration; None: there was none
     known: Known = Known()  # what processes that are started for the job later must know to run none of what jobs wrote

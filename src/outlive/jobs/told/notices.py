@@ -48,9 +48,8 @@ class Receipt:
         self.named: list[tuple[Inbox, str]] = []  # jobs whose call had no answer before
         # Up to where jobs are told in their history; None: all that there is to tell
         self.told: list[tuple[Claim, Told | None]] = []
-        self.shown: list[
-            tuple[Principal, str, bytes]
-        ] = []  # what is known of jobs with the answer (known_to_session.py)
+        # What is known of jobs with the answer (known_to_session.py)
+        self.shown: list[tuple[Principal, str, bytes]] = []
         self.inboxes: list[Inbox] = []  # of a caller without a connection: they are closed then
 
     def __bool__(self) -> bool:

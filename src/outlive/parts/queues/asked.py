@@ -27,10 +27,8 @@ class Place(Record, omitted=("ticket", "since", "slot", "owner", "within")):
     ticket: int | None = None
     since: str | None = None  # when it joined the line
     slot: int | None = None
-    owner: str | None = (
-        None  # the id of the job that was given the slot: this job, or the job that it was started inside of
-    )
-    within: str | None = None  # the slots of the jobs that it was started inside of (slots.py)
+    owner: str | None = None  # the job that was given the slot: this one, or the one that it was started inside of
+    within: str | None = None  # the slots of the jobs that it was started inside of (table.py)
 
 
 def is_name(text: str) -> bool:
