@@ -6,7 +6,7 @@ import gc
 import os
 import sys
 
-from outlive.launch.late_launcher import LateLauncher
+from outlive.launch.from_cli import Launcher
 
 
 def main() -> int:
@@ -36,13 +36,13 @@ def _search_last(named: str) -> None:
     sys.path.sort(key=lambda path: path in theirs)
 
 
-def _prepared(argv: list[str]) -> LateLauncher | None:
+def _prepared(argv: list[str]) -> Launcher | None:
     """Return a launcher if this call is going to start a command, else None. Its guardian and
     supervisor are forked now, so that they get ready on the other core while this process loads the
     code that reads the arguments."""
     if argv[:1] not in (["run"], ["exec"]) or argv[1:2] in (["--help"], ["-h"]):
         return None
-    launcher = LateLauncher()
+    launcher = Launcher()
     launcher.prepare()
     return launcher
 
