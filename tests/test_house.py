@@ -38,7 +38,7 @@ MAX_FILES = 16  # of a folder; the verbs and the facts of the kernel are lists, 
 MAX_BLOCKS = (
     8  # `if TYPE_CHECKING:`, for what a server would keep before its first call, a supervisor for life, or TAB load
 )
-MAX_LATE = 37  # imports inside functions, each with its reason behind it; this number only goes down
+MAX_LATE = 31  # imports inside functions, each with its reason behind it; this number only goes down
 LISTS = {"verbs", "system"}
 # From the ground up. A room imports from itself and from what stands before it; rooms of one line not from each other.
 FLOORS = (
@@ -187,7 +187,7 @@ def part_of(one: Import) -> str:
     return one.where.split("/")[1] if one.room == "parts" else ""
 
 
-VERB_PARTS = ("__init__", "spec", "envelope", "brief", "shared_args", "spelling")  # what verbs share
+VERB_PARTS = ("__init__", "spec", "envelope", "shared_args", "spelling")  # what verbs share
 VERBS = {f"outlive.verbs.{path.stem}" for path in (SOURCE / "verbs").glob("*.py") if path.stem not in VERB_PARTS}
 FORBIDDEN: dict[str, Callable[[Import, str | None], bool]] = {
     "imports only point down": lambda one, room: (

@@ -23,7 +23,7 @@ import tempfile
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from outlive.mcp.tools.text.answers import render
+from outlive.mcp.tools.answer_text import render
 
 HERE = Path(__file__).parent
 SEED = 11

@@ -6,8 +6,6 @@ import gc
 import os
 import sys
 
-from outlive.launch.late_launcher import LateLauncher
-
 
 def main() -> int:
     if sys.platform != "linux":  # before the first import of what only Linux has
@@ -18,7 +16,12 @@ def main() -> int:
     # While modules are loaded nothing becomes garbage; the search for it is a tenth of a `run`
     gc.disable()
     try:
-        launcher = _prepared(sys.argv[1:])
+        launcher = None
+        if _starts(sys.argv[1:]):
+            from outlive.launch.from_cli import Launcher  # late: only from here on none of its imports is the caller's
+
+            launcher = Launcher()
+            launcher.prepare()
         from outlive.cli.main import main as cli  # late: 6 ms, in which the pair that was forked before gets ready
 
         return _leave(cli(sys.argv[1:], launcher))
@@ -36,15 +39,11 @@ def _search_last(named: str) -> None:
     sys.path.sort(key=lambda path: path in theirs)
 
 
-def _prepared(argv: list[str]) -> LateLauncher | None:
-    """Return a launcher if this call is going to start a command, else None. Its guardian and
-    supervisor are forked now, so that they get ready on the other core while this process loads the
-    code that reads the arguments."""
-    if argv[:1] not in (["run"], ["exec"]) or argv[1:2] in (["--help"], ["-h"]):
-        return None
-    launcher = LateLauncher()
-    launcher.prepare()
-    return launcher
+def _starts(argv: list[str]) -> bool:
+    """Return whether this call is going to start a command. Its guardian and supervisor are forked now,
+    so that they get ready on the other core while this process loads the code that reads the
+    arguments."""
+    return argv[:1] in (["run"], ["exec"]) and argv[1:2] not in (["--help"], ["-h"])
 
 
 def _leave(status: int) -> int:

@@ -15,14 +15,14 @@ if TYPE_CHECKING:  # TAB loads this, and a supervisor of a job with limits
     from outlive.answers.advice import Advice
     from outlive.core import records
     from outlive.jobs import context
-    from outlive.jobs.conditions import awaited_end
+    from outlive.jobs.conditions import condition as conditions
     from outlive.render import screen, sources
     from outlive.store import job_dir
     from outlive.store.inspection import inspection
     from outlive.store.output import line_index, merged
 
 # What a declaration names for the types alone: it is read where nothing of that is loaded
-AwaitedEnd: TypeAlias = "awaited_end.AwaitedEnd"
+AwaitedEnd: TypeAlias = "conditions.AwaitedEnd"
 Config: TypeAlias = "config.Config"
 Context: TypeAlias = "context.Context"
 Decoding: TypeAlias = "sources.Decoding"

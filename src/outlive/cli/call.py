@@ -7,15 +7,17 @@ import errno
 import os
 import time
 from collections.abc import Callable, Mapping
+from types import ModuleType
 from typing import Any
 
 from outlive.answers import Answer
 from outlive.cli import parse, stdio
+from outlive.cli.text import Style
 from outlive.config import Config
 from outlive.core.place import resolve_name
 from outlive.errors import OutliveError, from_os, traceback_of
 from outlive.jobs.context import Context
-from outlive.launch.late_launcher import LateLauncher
+from outlive.launch.from_cli import Launcher
 from outlive.system.signals import number_of
 from outlive.verbs import envelope, spelling
 from outlive.verbs.spec import GlobalOptions, Verb
@@ -32,7 +34,7 @@ class Call:
 
     __slots__ = ("argv", "context", "cwd", "env", "launcher", "options", "started", "values", "verb")
 
-    def __init__(self, argv: list[str], launcher: LateLauncher | None) -> None:
+    def __init__(self, argv: list[str], launcher: Launcher | None) -> None:
         self.argv = argv
         self.started = time.monotonic()
         self.env = dict(os.environ)
@@ -41,7 +43,7 @@ class Call:
         self.verb: Verb | None = None
         self.values: dict[str, Any] = {}
         self.context: Context | None = None
-        self.launcher = launcher or LateLauncher()
+        self.launcher = launcher or Launcher()
 
     def log(self, level: int, text: str) -> None:
         if stdio.level(self.options.verbose, self.env) >= level:
@@ -49,16 +51,13 @@ class Call:
 
     def print(self, answer: dict[str, object]) -> None:
         """Print an answer. Errors: stdio.Unwritten."""
-        if self.options.human or os.isatty(1):
-            from outlive.cli import human, text  # late: 6 ms, for a person
-
         if self.options.human:
             verbose = self.options.verbose > 0
-            stdio.text(human.answer(answer, text.Style.of_stdout(self.env), verbose=verbose))
+            stdio.text(_human().answer(answer, Style.of_stdout(self.env), verbose=verbose))
         else:
             stdio.json_line(envelope.encoded(answer))
             if os.isatty(1):
-                human.hint_once(self.env)
+                _human().hint_once(self.env)
 
 
 def shell_words(settings: Config) -> tuple[str, ...]:
@@ -95,6 +94,18 @@ def _signal_number(name: str) -> int:
 # --- a person at a terminal ---
 
 
+def _human() -> ModuleType:
+    from outlive.cli import human  # late: 6 ms, for a person
+
+    return human
+
+
+def help_module() -> ModuleType:
+    from outlive.cli import help  # late: 0.9 ms of each call, and most ask for none
+
+    return help
+
+
 def is_asked(verb: Verb) -> bool:
     """Return whether this verb asks the person at this terminal, instead of printing an object."""
     return verb.at_terminal and os.isatty(0) and os.isatty(1)
@@ -123,11 +134,10 @@ def answered(verb: Verb, values: dict[str, Any], *, human: bool) -> Callable[[Co
         return asked
     if verb.name != "status" or not human:
         return plain
-    from outlive.cli import summary  # late: 2 ms, for a person
 
     def with_last_lines(ctx: Context) -> dict[str, object]:
         answer = plain(ctx)
-        shown = summary.last_lines(ctx, str(answer["job_id"]))
+        shown = _human().summary.last_lines(ctx, str(answer["job_id"]))
         return answer if shown is None else answer | {"snippet": shown}
 
     return with_last_lines
@@ -152,14 +162,12 @@ def report_error(call: Call, error: Exception) -> int:
 
 
 def _report(call: Call, error: OutliveError) -> int:
-    from outlive.cli import help, human  # late: 8 ms, the help and what makes sentences of an object
-
     error = spelling.spelled(error, spelling.CLI, (*parse.GLOBALS, *(call.verb.args if call.verb else ())))
     # The mistake may stand before the flag, which was not read then
     sentences = call.options.human or (error.usage and "--human" in call.argv)
     sentences = sentences or (call.verb is not None and reads_sentences(call.verb, call.argv))
     if sentences:
-        stdio.note(human.error(error.to_dict()))
+        stdio.note(_human().error(error.to_dict()))
     elif call.verb and call.verb.name == "mcp" and not error.usage:  # a client takes every line of stdout for a message
         stdio.note(" ".join(filter(None, (f"outlive mcp: {error.code}: {error.message}.", error.hint))) + "\n")
     else:
@@ -170,5 +178,6 @@ def _report(call: Call, error: OutliveError) -> int:
     if not error.usage:
         return ERROR
     hinted = sentences and "--help`" in (error.hint or "")
-    stdio.note(help.short_usage(call.verb).splitlines(keepends=True)[0] if hinted else help.short_usage(call.verb))
+    usage: str = help_module().short_usage(call.verb)
+    stdio.note(usage.splitlines(keepends=True)[0] if hinted else usage)
     return USAGE

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 from outlive import __version__, config, parts, verbs
 from outlive.answers import advice
 from outlive.cli import parse, stdio
-from outlive.cli.call import Call, answered, is_asked, report_error, shell_words, status_of_job
+from outlive.cli.call import Call, answered, help_module, is_asked, report_error, shell_words, status_of_job
 from outlive.cli.live.progress import ProgressLine
 from outlive.config import Config
 from outlive.core.ids import short_id
@@ -26,7 +26,7 @@ from outlive.errors import OutliveError, invalid
 from outlive.jobs import context
 from outlive.jobs.context import Context
 from outlive.jobs.told import ownership
-from outlive.launch.late_launcher import LateLauncher
+from outlive.launch.from_cli import Launcher
 from outlive.supervisor import large_code
 from outlive.system import fds, waiting
 from outlive.verbs import envelope
@@ -40,7 +40,7 @@ _OFF = ("", "0", "false", "no")  # values of OUTLIVE_HUMAN
 _NAMED = 5  # jobs that the message about ^C names
 
 
-def main(argv: list[str], launcher: LateLauncher | None = None) -> int:
+def main(argv: list[str], launcher: Launcher | None = None) -> int:
     """Run one command line and return the exit status. `launcher`: already starting a pair, if given."""
     fds.open_standard()
     call = Call(argv, launcher)
@@ -220,9 +220,7 @@ def _version() -> int:
 
 
 def _help(about: Verb | str | None) -> int:
-    from outlive.cli import help as help_  # late: 0.9 ms of each call, and most ask for none
-
-    stdio.text(help_.of(about))
+    stdio.text(help_module().of(about))
     return ANSWERED
 
 
@@ -255,8 +253,7 @@ def _summary(call: Call, status: int) -> str:
 _AFTER_WAITS = (
     *("cli.help", "cli.human", "cli.live.progress", "cli.summary"),
     *("cli.text", "config.file", "jobs.conditions.job_wait", "jobs.diagnosis.deleted"),
-    *("jobs.diagnosis.findings", "jobs.interaction.prompt"),
-    "jobs.told.notices",
+    *("jobs.interaction.screen", "jobs.told.notices"),
     *("jobs.starting.adopting", "jobs.starting.scope"),
     *("launch.engine", "launch.from_cli", "supervisor.guardian"),
 )

@@ -18,7 +18,7 @@ from outlive import verbs
 from outlive.cli import values
 from outlive.core.nearest import nearest
 from outlive.errors import OutliveError, invalid
-from outlive.verbs import meaning
+from outlive.verbs import spelling
 from outlive.verbs.spec import (
     BOOL,
     ENV,
@@ -64,7 +64,7 @@ def verb_name(words: list[str]) -> tuple[str, list[str]]:
         whole = [f"{words[0]} {one}" for one in second]
         hint = f"Verbs: {', '.join(whole)}." if len(whole) > 1 else f"Did you mean {whole[0]}?"
         raise invalid("verb", said, hint=hint, usage=True)
-    near = meaning.verb(words[0], [*verbs.names(), *verbs.ALIASES])
+    near = spelling.verb(words[0], [*verbs.names(), *verbs.ALIASES])
     known = f"`outlive --help` lists the verbs; to run a command: outlive run {words[0]} …"
     hint = f"Did you mean {near}?" if near else known
     raise invalid("verb", f"unknown verb: {words[0]}", hint=hint, usage=True)
@@ -221,7 +221,7 @@ class _Reader:
         # A flag may be called as over MCP, or by another name for the same thing
         names = {arg.mcp or arg.name: arg for arg in self.args if arg.cli and arg.hidden is not True}
         word = flag.lstrip("-").replace("-", "_")
-        meant = names.get(meaning.argument(word, names, spelling=False) or word)
+        meant = names.get(spelling.argument(word, names, spelling=False) or word)
         if meant is not None:
             return f"Did you mean {meant.cli}?" if meant.cli in self.flags else f"Write it without a flag: {meant.cli}."
         if not self.before_verb and (owners := _owners(flag)):  # a correct name, given to the wrong verb

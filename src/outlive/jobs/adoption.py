@@ -9,7 +9,7 @@ from outlive.jobs.diagnosis import deleted
 from outlive.jobs.processes import survivors
 from outlive.jobs.starting import gate
 from outlive.launch import engines
-from outlive.store.inspection import completion, handed_over, inspect
+from outlive.store.inspection import completion, handed_over, inspect, unseen_end
 from outlive.store.inspection.inspection import Inspection
 from outlive.store.job_dir import LOCK, JobDir
 
@@ -52,7 +52,7 @@ def _look_after(
 
         adopting.adopt(caller, job, inspection, asked=asked)
     else:
-        inspect.complete_end(job, inspection.state)
+        unseen_end.complete_end(job, inspection.state)
 
 
 def _elsewhere(caller: Principal, job: JobDir, inspection: Inspection) -> Inspection:

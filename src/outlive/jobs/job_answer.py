@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 
 from outlive import limits, parts
-from outlive.answers import ABSENT, sentences
+from outlive.answers import ABSENT, advice, sentences
 from outlive.answers import Part as Fields
 from outlive.answers.advice import PART, Advice, told
 from outlive.answers.job import Described, HowEnded, Losses, Outcome, Place, Prompt, Stopped
@@ -96,9 +96,9 @@ def waiting(inspection: Inspection, output: Output) -> Prompt:
         return Prompt(waiting_for_input=False, keyboard=held)
     # A program that reads key by key shows what is typed itself (an editor, a shell)
     echo = None if record.echo is None else record.echo or not record.canonical
-    from outlive.jobs.interaction import prompt  # late: 1.6 ms of a `status`, and few jobs ask
+    from outlive.jobs.interaction import screen  # late: 1.6 ms of a `status`, and few jobs ask
 
-    return Prompt(waiting_for_input=True, keyboard=held, prompt=prompt.text(inspection, output) or None, echo=echo)
+    return Prompt(waiting_for_input=True, keyboard=held, prompt=screen.prompt(inspection, output) or None, echo=echo)
 
 
 def stopped(inspection: Inspection) -> Stopped | None:
@@ -122,12 +122,39 @@ def said(
 
 
 def _advice(inspection: Inspection, job: JobDir, asks: Prompt, supervisor: Stopped | None) -> list[Advice]:
-    told = supervisor is not None or asks.keyboard or asks.waiting_for_input or inspection.elsewhere
-    if not (told or gate.is_held(inspection.definition)):
-        return []
-    from outlive.jobs.diagnosis import findings  # late: 10 ms, and most jobs are well
+    """Return what to do about a job that waits for input or for approval, or is out of reach; nothing for others."""
+    if supervisor is not None:
+        pid = supervisor.supervisor_pid
+        return advice.told(advice.SUPERVISOR, _of_stopped(pid), supervisor_pid=pid)
+    if asks.keyboard:
+        hold = parts.keyboard(job)
+        return advice.told(advice.KEYBOARD, hold and hold.hint)
+    if asks.waiting_for_input:
+        return advice.told(advice.INPUT, _how_to_answer(inspection, asks))
+    found: list[Advice] = []
+    held = gate.of(inspection.definition) if gate.is_held(inspection.definition) else None
+    if held is not None:
+        found += advice.told(advice.APPROVAL, held.hint(job, inspection))
+    if inspection.elsewhere:
+        found += advice.told(advice.ELSEWHERE, other_machine.hint(inspection, job))
+    return found
 
-    return findings.of(inspection, job, asks, supervisor)
+
+def _of_stopped(pid: int) -> str:
+    return (
+        f"Its supervisor (pid {pid}) is stopped: output is not taken, its end is not seen, and write is not "
+        f"answered until it goes on. Nothing is lost. `kill -CONT {pid}` continues it; kill ends the job all the same."
+    )
+
+
+def _how_to_answer(inspection: Inspection, asks: Prompt) -> str:
+    """Return how to answer a job that waits for input."""
+    if inspection.definition.pty:
+        hidden = asks.echo is False
+        said: str | None = parts.first("how_to_answer", inspection, hidden=hidden)
+        what = "It asks for a password (what is typed is not shown): submit" if hidden else "Answer with submit, which"
+        return said or f"{what} types text and Enter."
+    return "Answer with submit (a line) or write (text as it is); write with eof ends the input."
 
 
 def said_by_parts(look: Look) -> Said:

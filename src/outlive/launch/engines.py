@@ -10,7 +10,7 @@ from outlive.core.nearest import nearest
 from outlive.core.place import resolve_name
 from outlive.core.records import LOCAL, Definition
 from outlive.errors import argument, invalid
-from outlive.store.inspection import handed_over
+from outlive.store.inspection import handed_over, unseen_end
 from outlive.store.inspection.inspection import Inspection
 from outlive.store.job_dir import JobDir
 
@@ -63,9 +63,7 @@ def resumed(ctx: Caller, job: JobDir, inspection: Inspection) -> Inspection:
     """Return the inspection of a job on another host, with what its engine says."""
     engine = of_job(job, inspection.definition)
     if engine is None:
-        from outlive.store.inspection import unasked  # late: 2 ms, of the sandboxes, and an engine has most jobs
-
-        return unasked.settled(job, inspection)
+        return unseen_end.settled(job, inspection)
     if inspection.damage is not None:
         return inspection
     if inspection.state.finished and engine.mirrors:

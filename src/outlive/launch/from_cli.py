@@ -5,14 +5,14 @@ from __future__ import annotations
 import gc
 import os
 import socket
+from importlib import import_module
 from types import ModuleType
 
-# Loaded before the fork, into pages that pair and caller share
-from outlive.store.inspection import inspect  # noqa: F401
-from outlive.store.output import merged  # noqa: F401
-from outlive.supervisor import request  # noqa: F401
 from outlive.supervisor.fork_protocol import Pair
 from outlive.system import fault_points, fds
+
+# What pair and caller both need: loaded before the fork, into pages that they share. Most verbs start nothing, and load none
+_SHARED = ("store.inspection.inspect", "store.output.merged", "supervisor.request")
 
 
 class Launcher:
@@ -27,6 +27,8 @@ class Launcher:
         ends with this process."""
         if self._early is not None:
             return
+        for name in _SHARED:
+            import_module(f"outlive.{name}")
         fds.open_standard()  # else a socket of ours would get one of their numbers
         try:
             pair, guardian_end, supervisor_end = Pair.new()

@@ -29,10 +29,9 @@ from outlive.mcp.caller import DELIVERY, CallerOf, Request, client_of, on_stdio
 from outlive.mcp.extension import Answer, Call, Extension, Front, Handler, Instead
 from outlive.mcp.introduction import TOOLS_CACHE, Introduction
 from outlive.mcp.json_safe import encodable_members
-from outlive.mcp.tools import listing
+from outlive.mcp.tools import answer_text, listing
 from outlive.mcp.tools.call import Around, Calls
 from outlive.mcp.tools.offer import PROCESS
-from outlive.mcp.tools.text import answers as text
 from outlive.system.waiting import in_turn
 from outlive.verbs import envelope
 from outlive.verbs.spec import BRIEF, FULL
@@ -243,7 +242,7 @@ class Results:
             words = (
                 json.dumps(sized)
                 if sent_as == shown.JSON
-                else text.render(safe, process=process, members=members, job_word=job_word)
+                else answer_text.render(safe, process=process, members=members, job_word=job_word)
             )
         except Exception:  # noqa: BLE001 - the job may run: no fault in a sentence may hide that
             traceback.print_exc(file=sys.stderr)

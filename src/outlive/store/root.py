@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import grp
 import os
@@ -16,7 +17,8 @@ from outlive.core.base_directories import base_directory
 from outlive.core.ids import is_id, is_id_part, new_id, only_ids
 from outlive.core.labels import Origin
 from outlive.errors import OTHER_ROOT, OutliveError, from_os, per_face
-from outlive.system import fds, process
+from outlive.system import fault_points, fds, process
+from outlive.system.fds import DIRECTORY, Closing
 
 # One file for each job that has not ended: so `list` finds the running ones among 10,000
 LIVE = ".live"
@@ -349,3 +351,56 @@ def _ambiguous(text: str, ids: list[str]) -> OutliveError:
         hint=f"Give more characters, or one of these: {which}.",
         details={"candidates": ids[: limits.CANDIDATES], "truncated": len(ids) > limits.CANDIDATES},
     )
+
+
+# --- a directory and everything in it -------------------------------------------------------------
+
+
+def remove_tree(parent_fd: int, name: str) -> bool:
+    """Delete `name` below the directory behind `parent_fd`. Return False if it was not there.
+    Errors: OSError.
+
+    Links are removed, not followed. Everything goes through directory fds and stays on one device,
+    so a path that is swapped for a link meanwhile changes nothing.
+    """
+    try:
+        fd = os.open(name, DIRECTORY, dir_fd=parent_fd)
+    except FileNotFoundError:
+        return False
+    except OSError as error:
+        if error.errno not in (errno.ENOTDIR, errno.ELOOP):  # a file or a link
+            raise
+        os.unlink(name, dir_fd=parent_fd)
+        return True
+    with Closing(fd):
+        remove_opened(parent_fd, name, fd)
+    return True
+
+
+def remove_opened(parent_fd: int, name: str, fd: int) -> None:
+    """Delete the directory behind `fd`, which is called `name`."""
+    _empty(fd)
+    fault_points.at("delete_emptied")
+    with contextlib.suppress(FileNotFoundError):
+        os.rmdir(name, dir_fd=parent_fd)
+
+
+def _empty(fd: int) -> None:
+    """Delete everything in a directory. An entry that vanishes was deleted by another process at
+    the same work."""
+    with os.scandir(fd) as listing:
+        entries = [(entry.name, entry.is_dir(follow_symlinks=False)) for entry in listing]
+    for name, is_directory in entries:
+        with contextlib.suppress(FileNotFoundError):
+            if is_directory:
+                _delete_directory(fd, name)
+            else:
+                os.unlink(name, dir_fd=fd)
+
+
+def _delete_directory(fd: int, name: str) -> None:
+    with Closing(os.open(name, DIRECTORY, dir_fd=fd)) as inner:
+        if os.fstat(inner).st_dev != os.fstat(fd).st_dev:
+            raise OSError(f"{name} is on another file system")
+        _empty(inner)
+    os.rmdir(name, dir_fd=fd)

@@ -15,7 +15,6 @@ import os
 import socket
 from collections.abc import Callable
 
-from outlive.store.inspection import unseen_end  # noqa: F401 - for `inspect`, before the fork
 from outlive.store.job_dir import SUPERVISOR_BYTE, JobDir
 from outlive.supervisor import large_code
 from outlive.supervisor.fork_protocol import MESSAGE_BYTES, Pair, read

@@ -18,7 +18,7 @@ from outlive.supervisor.control_requests import ControlRequest, GetState, Kill, 
 from outlive.supervisor.control_server import Connection, ControlServer
 from outlive.supervisor.ending.command_end import CommandEnd
 from outlive.supervisor.ending.kill import AskedEnd
-from outlive.supervisor.ending.members import Members, Reaper
+from outlive.supervisor.ending.members import Members, Reaper, Sampling
 from outlive.supervisor.event_loop import EventLoop
 from outlive.supervisor.events.recorder import EventRecorder
 from outlive.supervisor.input.stdin import Input, NoInput
@@ -28,7 +28,6 @@ from outlive.supervisor.output.log_files import LogFiles
 from outlive.supervisor.output.pump import DropCounter, Pump
 from outlive.supervisor.output.quota import Quota
 from outlive.supervisor.request import Request
-from outlive.supervisor.sampling import Sampling
 from outlive.system import fault_points, signals
 
 Action = Callable[[], None] | None

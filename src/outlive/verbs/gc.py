@@ -16,9 +16,9 @@ from outlive.jobs import acts, lookup
 from outlive.jobs.context import Context
 from outlive.jobs.told import ownership
 from outlive.store.cleanup import delete as store_gc
-from outlive.store.cleanup import disk_use
+from outlive.store.cleanup import surplus
 from outlive.store.cleanup.deletions import Deletions
-from outlive.store.cleanup.surplus import Ended, Share, surplus
+from outlive.store.cleanup.surplus import Ended, Share
 from outlive.store.inspection import inspect
 from outlive.store.inspection.inspection import Inspection
 from outlive.system import parallel, tree
@@ -45,7 +45,7 @@ def gc(
     sweep = _Sweep(ctx, dry_run)
     ctx.progress = sweep.progress
     sweep.survey(lookup.job_ids(ctx.caller))  # newest first
-    limit = disk_use.share(ctx.store.fd, bounds.max_percent)
+    limit = surplus.bytes_of_share(ctx.store.fd, bounds.max_percent)
     sweep.delete(bounds, limit)
     return Collected(
         root=ctx.store.path,
@@ -110,7 +110,7 @@ class _Sweep:
     def _look(self, job_id: str) -> tuple[int, float, Inspection]:
         with lookup.open_known(self._ctx.caller, job_id) as job:
             changed = os.fstat(job.fd).st_mtime  # before anything is written into it
-            return disk_use.of_job(job), changed, inspect.inspect_job(job)
+            return surplus.bytes_of_job(job), changed, inspect.inspect_job(job)
 
     def _take(self, job_id: str, size: int, changed: float, inspection: Inspection) -> None:
         self._used_jobs += 1
@@ -146,7 +146,7 @@ class _Sweep:
         """Delete those of the caller's jobs that are beyond the bounds. `limit`: the bytes of their
         share of the file system."""
         share = None if limit is None else Share(limit, self._kept_bytes)
-        gone = dict(surplus(self._ended, bounds, now=time.time(), other_bytes=self._other_bytes, share=share))
+        gone = dict(surplus.too_many(self._ended, bounds, now=time.time(), other_bytes=self._other_bytes, share=share))
         self._surplus = len(gone)
         with Deletions(self._ctx.store, "gc") as record:
             for one, freed in parallel.each(lambda one: self._delete(one, gone[one], record), gone):

@@ -12,7 +12,7 @@ from outlive.answers.listing import Listed
 from outlive.cli import human
 from outlive.cli.text import Style
 from outlive.core.units import seconds_of
-from outlive.mcp.tools.text import answers as text
+from outlive.mcp.tools import answer_text
 from outlive.parts.schema.document import document
 
 ID, AT, LATER = "01M8K68G5C4F4NK8WD4JA1JHSB", "2026-01-02T03:04:05.678Z", "2026-01-02T03:05:05.678Z"
@@ -44,7 +44,7 @@ def said(kind: str, face: str, job: dict[str, Any]) -> str:
     answer = job
     if kind == "list":
         answer = {"ok": True, "type": "list", "jobs": [job, OTHERS], "truncated": False, "root": "/r", "skipped": 0}
-    return text.render(answer) if face == "model" else human.answer(answer, STYLE)
+    return answer_text.render(answer) if face == "model" else human.answer(answer, STYLE)
 
 
 def value_of(schema: dict[str, Any], name: str) -> Any:

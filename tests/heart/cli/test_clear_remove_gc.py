@@ -16,7 +16,7 @@ from outlive.answers.ending import Deleted, DeletedJob
 from outlive.core.ids import new_id
 from outlive.errors import OutliveError
 from outlive.jobs import ending, several
-from outlive.store.cleanup import disk_use
+from outlive.store.cleanup import surplus
 from outlive.store.cleanup.delete import delete
 from outlive.store.job_dir import JobDir, Locks
 from outlive.store.root import Store
@@ -219,7 +219,7 @@ def test_many_jobs_are_deleted_at_once_and_each_is_counted(cli: Cli, root: Path)
 
 def test_what_was_measured_before_is_not_measured_again(cli: Cli, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     job = settled(cli)
-    monkeypatch.setattr(disk_use, "of_job", lambda _: pytest.fail("it was measured"))
+    monkeypatch.setattr(surplus, "bytes_of_job", lambda _: pytest.fail("it was measured"))
     store = Store.existing(str(root))
     with closing(store), JobDir.open(store, job) as directory:
         assert delete(store, directory, 4_711) == 4_711

@@ -15,7 +15,7 @@ from outlive.core.ids import new_id
 from outlive.core.records import Bounds
 from outlive.store.cleanup import automatic
 from outlive.store.cleanup.automatic import _COLLECTED, collect
-from outlive.store.cleanup.surplus import Ended, surplus
+from outlive.store.cleanup.surplus import Ended, too_many
 from outlive.store.root import Store
 from outlive.system import fault_points
 from support import pair, processes
@@ -350,7 +350,7 @@ def _chosen(bounds: Bounds, *sizes: int, other_bytes: int = 0) -> str:
     """Of jobs a, b, c … that ended one after the other, a day apart, the last one now: which go."""
     now = 1_000 * DAY_S
     jobs = [Ended("abcdef"[at], now - (len(sizes) - 1 - at) * DAY_S, size) for at, size in enumerate(sizes)]
-    return "".join(job.job_id for job, _ in surplus(reversed(jobs), bounds, now=float(now), other_bytes=other_bytes))
+    return "".join(job.job_id for job, _ in too_many(reversed(jobs), bounds, now=float(now), other_bytes=other_bytes))
 
 
 def test_what_ended_first_goes_first_and_no_more_than_must() -> None:

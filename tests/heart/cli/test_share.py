@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from outlive.core.records import Bounds
-from outlive.store.cleanup import automatic, deletions, disk_use
+from outlive.store.cleanup import automatic, deletions, surplus
 from outlive.store.cleanup.automatic import _COLLECTED
-from outlive.store.cleanup.surplus import GRACE_S, Ended, Share, surplus
+from outlive.store.cleanup.surplus import GRACE_S, Ended, Share
 from outlive.store.root import Store
 from support import pair, processes
 from support.cli import Cli, Jobs
@@ -38,7 +38,7 @@ def collect(root: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[float], in
     """`collect(3)`: automatic gc in this process, on a file system of which 3 MiB are the share."""
 
     def run(mib: float) -> int:
-        monkeypatch.setattr(disk_use, "share", lambda _root, percent: int(mib * MIB) if percent else None)
+        monkeypatch.setattr(surplus, "bytes_of_share", lambda _root, percent: int(mib * MIB) if percent else None)
         (root / _COLLECTED).unlink(missing_ok=True)
         store = Store.existing(str(root))
         try:
@@ -57,7 +57,9 @@ def _chosen(limit: int, *jobs: tuple[float, int], kept: int = 0, target: int | N
     now = 1_000 * DAY_S
     found = [Ended("abcdefgh"[at], now - ago, size) for at, (ago, size) in enumerate(jobs)]
     share = Share(limit, kept, target)
-    return "".join(job.job_id for job, why in surplus(found, SHARE, now=now, share=share) if why == "max_percent")
+    return "".join(
+        job.job_id for job, why in surplus.too_many(found, SHARE, now=now, share=share) if why == "max_percent"
+    )
 
 
 def test_the_job_that_ended_first_goes_first_and_no_more_than_must() -> None:
@@ -77,14 +79,14 @@ def test_a_job_that_has_just_ended_stays_whatever_it_takes() -> None:
 def test_jobs_of_another_machine_neither_count_nor_go() -> None:
     now = 1_000 * DAY_S
     jobs = [Ended("a", now - 3 * DAY_S, 100, foreign=True), Ended("b", now - 2 * DAY_S, 10)]
-    assert surplus(jobs, SHARE, now=now, share=Share(10, 0)) == []
-    assert [job.job_id for job, _ in surplus(jobs, SHARE, now=now, share=Share(9, 0))] == ["b"]
+    assert surplus.too_many(jobs, SHARE, now=now, share=Share(10, 0)) == []
+    assert [job.job_id for job, _ in surplus.too_many(jobs, SHARE, now=now, share=Share(9, 0))] == ["b"]
 
 
 def test_a_share_is_so_many_hundredths_of_the_file_system(tmp_path: Path) -> None:
     size = shutil.disk_usage(tmp_path).total
     with contextlib.closing(Store(str(tmp_path), os.open(tmp_path, os.O_RDONLY | os.O_DIRECTORY))) as store:
-        shares = [disk_use.share(store.fd, percent) for percent in (None, 0.0, 50.0, 100.0)]
+        shares = [surplus.bytes_of_share(store.fd, percent) for percent in (None, 0.0, 50.0, 100.0)]
     assert shares == [None, None, size // 2, size]
 
 

@@ -14,7 +14,7 @@ import pytest
 
 from outlive.core.ids import new_id
 from outlive.core.records import State
-from outlive.supervisor.ending import oom_verdict
+from outlive.supervisor.ending import outcome
 from outlive.system import cgroup, oom, process, systemd
 from support import pair
 from support.cli import Cli, answer_of
@@ -59,9 +59,9 @@ def test_a_command_alone_in_its_group_in_which_the_kernel_ended_something_was_en
     job_id = new_id()
     group(f"/app.slice/{systemd.scope_of_job(job_id)}", 3)
     ended = _ended(job_id=job_id)
-    assert oom_verdict.judged(ended) == ended, "nothing was counted since it started"
+    assert outcome.judged(ended) == ended, "nothing was counted since it started"
     group(f"/app.slice/{systemd.scope_of_job(job_id)}", 4)
-    found = oom_verdict.judged(ended)
+    found = outcome.judged(ended)
     assert (found.state, found.signal, found.reason) == ("killed", "SIGKILL", "oom")
     for other in (
         State.replace(_ended(job_id=job_id), group=ended.group, signal="SIGSEGV"),
@@ -70,7 +70,7 @@ def test_a_command_alone_in_its_group_in_which_the_kernel_ended_something_was_en
         State.replace(ended, state="exited", signal=None, exit_code=0, reason="exit"),
         State.replace(ended, group=None),
     ):
-        assert oom_verdict.judged(other) == other
+        assert outcome.judged(other) == other
 
 
 @pytest.mark.fault("F08")
@@ -80,16 +80,16 @@ def test_in_a_group_of_many_the_kernels_log_decides_and_else_it_is_only_said(
     group("/user.slice/session-3.scope", 1)
     ended = _ended()
     group("/user.slice/session-3.scope", 3)
-    found = oom_verdict.judged(ended)
+    found = outcome.judged(ended)
     assert (found.reason, found.signal) == ("signal", "SIGKILL")
     assert found.message and "ended 2 processes of its control group" in found.message
     monkeypatch.setattr(oom, "named_since", lambda start: {4242})
     monkeypatch.setattr(process, "is_first_namespace", lambda: False)
-    assert oom_verdict.judged(ended).reason == "signal", "the log's pid may be another process here"
+    assert outcome.judged(ended).reason == "signal", "the log's pid may be another process here"
     monkeypatch.setattr(process, "is_first_namespace", lambda: True)
-    assert oom_verdict.judged(ended).reason == "oom"
+    assert outcome.judged(ended).reason == "oom"
     monkeypatch.setattr(oom, "named_since", lambda start: {4243})
-    assert oom_verdict.judged(ended).reason == "signal"
+    assert outcome.judged(ended).reason == "signal"
 
 
 def test_a_shell_whose_child_was_ended_for_memory_keeps_its_code_and_the_message_says_it(
@@ -98,7 +98,7 @@ def test_a_shell_whose_child_was_ended_for_memory_keeps_its_code_and_the_message
     group("/a", 0)
     ended = _ended(state="exited", signal=None, exit_code=137, reason="exit")
     group("/a", 1)
-    found = oom_verdict.judged(ended)
+    found = outcome.judged(ended)
     assert (found.reason, found.exit_code) == ("exit", 137)
     assert found.message and "ended a process of its control group" in found.message
 

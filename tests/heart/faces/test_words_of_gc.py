@@ -6,7 +6,7 @@ import pytest
 
 from outlive.cli import human
 from outlive.cli.text import Style
-from outlive.mcp.tools.text import answers
+from outlive.mcp.tools import answer_text
 from support.cli import Cli
 from support.jobs import settled
 
@@ -21,5 +21,5 @@ def test_an_age_is_said_only_of_jobs_that_went_for_their_age(cli: Cli, dry: tupl
         assert count == (2 if dry and age else 1)
         jobs = "jobs" if count > 1 else "job"
         did = "Would delete" if dry else "Deleted"
-        assert f"{did} {count} finished {jobs}{age} (" in answers.render(found, process=True)
+        assert f"{did} {count} finished {jobs}{age} (" in answer_text.render(found, process=True)
         assert f"{did} {count} {jobs}{age}, " in human.answer(found, Style())

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from outlive.mcp.tools.text.answers import render
+from outlive.mcp.tools.answer_text import render
 from outlive.render.head_and_tail import omitted
 from outlive.verbs import names
 

@@ -7,9 +7,8 @@ import os
 from pathlib import Path
 
 from outlive.core.records import State
-from outlive.supervisor.ending.members import Reaper
+from outlive.supervisor.ending.members import Reaper, Sampling
 from outlive.supervisor.event_loop import EventLoop
-from outlive.supervisor.sampling import Sampling
 from support.kept import made
 
 

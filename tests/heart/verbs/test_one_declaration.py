@@ -17,10 +17,9 @@ from outlive.cli import human, parse
 from outlive.cli.text import Style
 from outlive.core.members import object_of, texts_of
 from outlive.core.records import READ
-from outlive.mcp.tools import schemas
+from outlive.mcp.tools import answer_text, schemas
 from outlive.mcp.tools.call import Tools
 from outlive.mcp.tools.offer import process_verbs
-from outlive.mcp.tools.text import answers as text
 from outlive.parts.completion import candidates
 from outlive.parts.schema.document import document
 from outlive.verbs import envelope
@@ -87,7 +86,7 @@ def test_an_answer_shows_as_json_in_brief_to_a_person_and_to_a_model(ping: Verb)
     shown = human.answer(full, STYLE)
     assert "1.5 s" in shown and "alive" in shown
     for answer in (full, short):
-        assert text.render(answer).splitlines() == [
+        assert answer_text.render(answer).splitlines() == [
             f"job_id: {ID}",
             "state: running",
             "answered: 1.5 s",
@@ -104,7 +103,7 @@ def test_an_answer_of_a_server_about_a_job_can_say_whose_job_it_is() -> None:
 def test_an_answer_has_words_of_its_own_for_a_model(monkeypatch: pytest.MonkeyPatch) -> None:
     made = _added(monkeypatch, Said)
     answer = envelope.answer(made.type, Said(job=Job(job_id=ID, state="running"), answered_ms=7, alive=True).to_dict())
-    assert text.render(answer) == f"Job {ID} answered after 7 ms."
+    assert answer_text.render(answer) == f"Job {ID} answered after 7 ms."
 
 
 def test_a_field_of_status_shows_everywhere(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -119,7 +118,7 @@ def test_a_field_of_status_shows_everywhere(monkeypatch: pytest.MonkeyPatch) -> 
     assert (short["lucky_number"], short["lucky_since"]) == (7, AT)
     properties = document()["$defs"]["status"]["properties"]
     assert properties["lucky_number"]["type"] == "integer" and properties["lucky_since"]["format"] == TIME
-    for shown in (text.render(short), human.answer(full, STYLE).replace("lucky ", "lucky_")):
+    for shown in (answer_text.render(short), human.answer(full, STYLE).replace("lucky ", "lucky_")):
         assert "\nlucky_number: 7\n" in shown and f"\nlucky_since: {AT}" in shown
 
 
@@ -132,7 +131,7 @@ def test_a_field_of_list_is_a_column_and_shows_everywhere(monkeypatch: pytest.Mo
     answer = {"ok": True, "type": "list", "jobs": [entry], "truncated": False, "root": "/r", "skipped": 0}
     head, row, *_ = human.answer(answer, STYLE).splitlines()
     assert "LUCK" in head and "good" in row
-    assert "[luck: good]" in text.render(answer)
+    assert "[luck: good]" in answer_text.render(answer)
 
 
 def _like(verb: Verb, result: type[Answer]) -> Verb:

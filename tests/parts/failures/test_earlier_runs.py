@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from outlive.mcp.tools.text.answers import render
+from outlive.mcp.tools.answer_text import render
 from support.cli import Cli, Jobs
 
 STEPS = 'for n in 1 2 3 4 5 6 7 8 9; do echo "step $n at 12:00:0$n"; done'

@@ -12,9 +12,9 @@ import pytest
 
 from outlive.errors import OutliveError
 from outlive.mcp.caller import Caller
+from outlive.mcp.tools.answer_text import render
 from outlive.mcp.tools.call import Calls
 from outlive.mcp.tools.offer import EXEC, PROCESS
-from outlive.mcp.tools.text.answers import render
 from outlive.parts.failures import of_job
 from support.calls import ask, calls_of
 from support.cli import Cli, Jobs

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from outlive.store import atomic_file
-from outlive.store.inspection.unasked import NOT_ASKED
+from outlive.store.inspection.unseen_end import NOT_ASKED
 from outlive.system import fault_points
 from parts.hosts.test_ssh import box as box  # noqa: PLC0414 - a fixture
 from parts.hosts.test_ssh import is_held

@@ -11,8 +11,8 @@ import pytest
 from outlive.core.records import Definition, State
 from outlive.parts.limits.in_supervisor import LimitsOfJob
 from outlive.supervisor.added import of_started, to_start
-from outlive.supervisor.ending import oom_verdict, outcome
-from outlive.supervisor.ending.oom_verdict import Kills
+from outlive.supervisor.ending import outcome
+from outlive.supervisor.ending.outcome import Kills
 
 MEMORY = {"memory": {"value": 1_000_000, "applied": "cgroup"}}
 REACHED = "the kernel ended it: its processes took all of the 1,000,000 bytes of memory that it may have"
@@ -43,7 +43,7 @@ def test_a_command_that_the_kernel_ends_at_its_processor_time_was_over_a_limit_i
 def test_memory_ran_out_at_the_limit_of_the_job_where_the_kernel_keeps_that_limit(
     monkeypatch: pytest.MonkeyPatch, kills: Kills | None, kept: dict[str, Any], reason: str, message: str | None
 ) -> None:
-    monkeypatch.setattr(oom_verdict, "kernel_kills", lambda _: kills)
+    monkeypatch.setattr(outcome, "kernel_kills", lambda _: kills)
     found = ended(State(state="killed", signal="SIGKILL", reason="signal", kept={"resources": kept}))
     assert (found.reason, found.message) == (reason, message)
 

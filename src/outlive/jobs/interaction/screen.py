@@ -12,8 +12,11 @@ import re
 from outlive import limits, parts
 from outlive.answers.output import Shown
 from outlive.answers.spans import Cursor
+from outlive.core.quoted import escape, visible
 from outlive.core.records import Terminal
 from outlive.render import window
+from outlive.render.decode import decode
+from outlive.render.plain_text import readable
 from outlive.render.screen import Screen, folded
 from outlive.render.sources import View
 from outlive.store.inspection.inspection import Inspection
@@ -124,3 +127,17 @@ def text(screen: Screen, max_bytes: int) -> str:
     return (
         data[: max(0, data.rfind(b"\n", 0, max_bytes))].decode("utf-8", "ignore") + "\n[more rows: screen shows them]"
     )
+
+
+def prompt(inspection: Inspection, output: Output) -> str:
+    """Return the unfinished last line, of a job without a terminal what was added to it since the last input; empty for
+    a program that fills the screen."""
+    if inspection.state.terminal:
+        if alternate_since(inspection, output, output.end) is not None or is_painted(inspection, output):
+            return ""
+    waiting = inspection.state.waiting
+    start = max(output.end - limits.PROMPT_BYTES, (waiting and waiting.answered) or 0)
+    shown, _ = decode(output.pieces(start, output.end), more=False)
+    # What `readable` would take out or leave unseen, a prompt shows: it is a name of what is asked for
+    shown = visible(shown, lambda char: char if char < "\xa0" else escape(char))
+    return readable(shown).rpartition("\n")[2].strip()[-limits.PROMPT_CHARS :]

@@ -12,7 +12,7 @@ from outlive.jobs.context import Principal
 from outlive.jobs.definition import masked_lines
 from outlive.jobs.starting import boundary, making
 from outlive.launch import configured
-from outlive.store.inspection import adoptions, unasked, unseen_end
+from outlive.store.inspection import adoptions, unseen_end
 from outlive.store.inspection.inspection import Inspection
 from outlive.store.job_dir import JobDir, Locks
 from outlive.supervisor.job_fds import take_hold
@@ -137,7 +137,7 @@ def _end(job: JobDir, inspection: Inspection, why: str) -> None:
     """Write down that a job never ran, which waited for its start. Its locks are held."""
     message = f"the processes that waited with it for its start were killed, and it cannot be started anew: {why}"
     unseen_end.write_end(
-        job, unasked.failed(inspection.definition, inspection.state, "launch", message), inspection.definition
+        job, unseen_end.failed(inspection.definition, inspection.state, "launch", message), inspection.definition
     )
 
 

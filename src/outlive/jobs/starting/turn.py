@@ -21,7 +21,7 @@ from outlive.jobs.context import Context
 from outlive.jobs.starting.plan import Plan
 from outlive.launch import engines
 from outlive.store import atomic_file
-from outlive.store.inspection import handed_over, unasked
+from outlive.store.inspection import handed_over, unseen_end
 from outlive.store.inspection.unseen_end import write_end
 from outlive.store.job_dir import STDIN_DATA, JobDir, Locks
 from outlive.supervisor.request import Request, report_fault
@@ -109,4 +109,4 @@ def _end(job: JobDir, error: OutliveError) -> None:
     definition = job.read_meta()
     state = State(job_id=job.job_id, state="created", phase="created")
     message = f"{error.message.removesuffix(_NOTHING_RUN)}; it never ran"
-    write_end(job, unasked.failed(definition, state, "launch", message), definition)
+    write_end(job, unseen_end.failed(definition, state, "launch", message), definition)

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from outlive.errors import OutliveError, invalid
 from outlive.mcp.tools import values
 from outlive.mcp.tools.offer import accepted, default_of
-from outlive.verbs import meaning
+from outlive.verbs import spelling
 from outlive.verbs.spec import Verb, check_texts, is_stood_for
 from outlive.verbs.spelling import MCP, spelled
 
@@ -111,11 +111,11 @@ class Reader:
 
     def _advice(self, name: str) -> str:
         names = [arg.mcp for arg in self._args.values() if arg.hidden is not True]
-        near = meaning.argument(name, names, spelling=False)
+        near = spelling.argument(name, names, spelling=False)
         owners = self._elsewhere.get(fold(name), [])
         if near is None and owners:  # a correct name, sent to the wrong action
             return f"It belongs to {', '.join(owners)}."
-        near = near or meaning.argument(name, names)
+        near = near or spelling.argument(name, names)
         if near is None:
             return f"Leave it out; the schema of the tool lists what {self.shown} takes."
         unit = values.unit_of(self._args[near])

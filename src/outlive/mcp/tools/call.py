@@ -35,7 +35,7 @@ from outlive.store.inbox import Inbox
 from outlive.store.job_dir import JobDir
 from outlive.store.root import Store
 from outlive.system.tree import Client
-from outlive.verbs import envelope, meaning
+from outlive.verbs import envelope, spelling
 from outlive.verbs.spec import BRIEF, DETAIL, FULL, Verb
 from outlive.verbs.spelling import MCP, spelled
 
@@ -147,7 +147,7 @@ class Tools:
         rights = Rights(level=self.level)
         allowed = [action for action, verb in self.process.items() if rights.allows(verb.right)]
         known = [*self.process, RUN] if EXEC in self.offers else allowed
-        near = RUN if wanted == EXEC else meaning.verb(given[:60], known)
+        near = RUN if wanted == EXEC else spelling.verb(given[:60], known)
         if near == RUN and EXEC in self.offers:
             return "Use the tool exec; process spawn starts a job in the background."
         return f"Did you mean {near}?" if near else 'action="help" lists the actions.'

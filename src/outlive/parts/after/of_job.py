@@ -11,7 +11,7 @@ from outlive.core.members import entries_of, text_of
 from outlive.core.quoted import one_line
 from outlive.core.started import has_begun
 from outlive.core.units import counted, duration
-from outlive.jobs.conditions.awaited_end import AwaitedEnd
+from outlive.jobs.conditions.condition import AwaitedEnd
 from outlive.part import Definition, Inspection, Look, Need, OfJob, Said, State
 from outlive.parts.after import LAST, asked, checks
 from outlive.parts.after.answers import Awaited, InList, Waits

@@ -16,7 +16,7 @@ from outlive.core.quoted import one_line
 from outlive.core.record import Record
 from outlive.errors import OutliveError
 from outlive.jobs import lookup, own_process
-from outlive.jobs.conditions.awaited_end import AwaitedEnd
+from outlive.jobs.conditions.condition import AwaitedEnd
 from outlive.jobs.conditions.job_wait import JobWait, wait_for
 from outlive.jobs.conditions.parse import parsed
 from outlive.jobs.context import Context

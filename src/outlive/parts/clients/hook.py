@@ -18,7 +18,7 @@ from outlive.core.quoted import visible
 from outlive.errors import OutliveError
 from outlive.jobs.context import Context, Principal, know
 from outlive.jobs.told.notices import of_session, of_window
-from outlive.launch.late_launcher import LateLauncher
+from outlive.launch.from_cli import Launcher
 from outlive.store.root import Store, default_path
 from outlive.verbs.spec import GlobalOptions
 
@@ -72,7 +72,7 @@ def _answer(host: _Host, event: Mapping[str, object], options: GlobalOptions) ->
             client=None,
             cwd=None,
             env=dict(env),
-            launcher=LateLauncher(),
+            launcher=Launcher(),
             shell_words=shell_words(settings),
         )
         here = [one for one in (env.get(host.directory), event.get("cwd")) if isinstance(one, str)]

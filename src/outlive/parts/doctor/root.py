@@ -7,7 +7,7 @@ import os
 from outlive import limits
 from outlive.core.units import size
 from outlive.parts.finding import Finding, Place, fail, ok, unopened, warn
-from outlive.store.cleanup import deletions, disk_use
+from outlive.store.cleanup import deletions, surplus
 from outlive.store.root import default_path
 from outlive.system import mounts
 
@@ -101,12 +101,12 @@ def automatic(place: Place) -> Finding:
     bounds = place.config.bounds()
     if bounds is None:
         return ok(f"off: [gc] of the configuration bounds nothing{told}", automatic=False, **facts)
-    limit = disk_use.share(place.store.fd, bounds.max_percent)
+    limit = surplus.bytes_of_share(place.store.fd, bounds.max_percent)
     facts |= {"automatic": True, "max_percent": bounds.max_percent, "share_bytes": limit}
     if limit is None:
         return ok(f"on; no share of the file system is set{told}", **facts)
     share = f"at most {size(limit)}, {bounds.max_percent:g} % of the file system"
-    facts["used_bytes"] = used = disk_use.of_jobs(place.store.path, place.store.fd, place.store.ids())
+    facts["used_bytes"] = used = surplus.bytes_of_jobs(place.store.path, place.store.fd, place.store.ids())
     text = f"on: jobs take {share}; {size(used)} now{told}"
     if used > limit:
         advice = (

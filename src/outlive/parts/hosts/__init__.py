@@ -12,7 +12,7 @@ class Hosts(Part):
     }
     actions = {"host list": "outlive.parts.hosts.verbs:HOST_LIST"}
     for_person = {"hosts": "outlive.parts.hosts.person:hosts"}
-    for_model = {"hosts": "outlive.mcp.tools.text.answers:plain"}
+    for_model = {"hosts": "outlive.mcp.tools.answer_text:plain"}
     sections = {"hosts": "outlive.parts.hosts.settings:checked"}
     engines = {"slurm": "outlive.parts.hosts.slurm.engine:ENGINE", "ssh": "outlive.parts.hosts.ssh.engine:ENGINE"}
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from outlive.core.records import Definition, State
-from outlive.store.inspection.unasked import failed
-from outlive.store.inspection.unseen_end import LOST
+from outlive.store.inspection.unseen_end import LOST, failed
 
 
 def absent(definition: Definition, known: State | None) -> State:

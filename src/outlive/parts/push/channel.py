@@ -20,8 +20,8 @@ from outlive.jobs.told import known_to_session, ownership
 from outlive.mcp import threads
 from outlive.mcp.caller import Caller, Request
 from outlive.mcp.json_safe import encodable_members
+from outlive.mcp.tools import sentences
 from outlive.mcp.tools.call import Calls
-from outlive.mcp.tools.text import sentences
 from outlive.parts.push import CHANNEL, follow
 from outlive.render import ends
 from outlive.store import history

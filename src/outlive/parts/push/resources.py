@@ -18,7 +18,7 @@ from outlive.mcp.extension import Front, Handler
 from outlive.mcp.introduction import DAY_MS
 from outlive.mcp.json_safe import encodable_members
 from outlive.mcp.masking import COUNT
-from outlive.mcp.tools.text import sentences
+from outlive.mcp.tools import sentences
 
 JSON, PLAIN = "application/json", "text/plain"
 STATUS, OUTPUT, EVENTS = "status", "output", "events"

@@ -32,7 +32,7 @@ from outlive.jobs.starting import answer as start_answer
 from outlive.jobs.starting import gate
 from outlive.jobs.starting.plan import Asked
 from outlive.mcp.masking import Masking
-from outlive.mcp.tools.text import answers
+from outlive.mcp.tools import answer_text
 from outlive.parts.permission import elicitation
 from outlive.render import ends
 from outlive.store.inspection.inspection import Inspection
@@ -158,7 +158,7 @@ def _message(inspection: Inspection, job: JobDir, status: str, last: str | None,
         outcome = job_answer.outcome(inspection, job)
         ended = {**(outcome.to_dict() if outcome else {}), "finished_at": None}
         about = {"ok": True, "type": "status", "state": inspection.state.state, **ended}
-        verdict = answers.render(about, process=False).partition("\n")[0]
+        verdict = answer_text.render(about, process=False).partition("\n")[0]
         return f"{verdict.rstrip('.')}. Last line: {last}" if last and status == COMPLETED else verdict
     if waits and status == WORKING:
         return f"waiting for input{': ' + last if last else ''}"

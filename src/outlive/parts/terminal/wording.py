@@ -6,7 +6,7 @@ from outlive.cli import human
 from outlive.cli.text import Style, line
 from outlive.core.members import Members, number_of, object_of, texts_of
 from outlive.core.records import FINISHED
-from outlive.mcp.tools.text import sentences
+from outlive.mcp.tools import sentences
 from outlive.render.plain_text import readable
 from outlive.render.screen import folded
 

@@ -18,9 +18,9 @@ from outlive.core.records import Bounds, State
 from outlive.core.units import seconds_of
 from outlive.errors import OutliveError
 from outlive.store import atomic_file
-from outlive.store.cleanup import delete, disk_use
+from outlive.store.cleanup import delete, surplus
 from outlive.store.cleanup.deletions import Deletions
-from outlive.store.cleanup.surplus import Ended, Share, surplus
+from outlive.store.cleanup.surplus import Ended, Share
 from outlive.store.inspection import completion, inspect, workspace
 from outlive.store.job_dir import JobDir
 from outlive.store.root import Store
@@ -54,8 +54,8 @@ def collect(store: Store, bounds: Bounds, noted: Callable[[str, str, str], None]
 
 def _sweep(store: Store, bounds: Bounds, now: float, deletions: Deletions) -> int:
     delete.clean(store, dry_run=False)
-    limit = disk_use.share(store.fd, bounds.max_percent)
-    if limit is not None and disk_use.of_jobs(store.path, store.fd, store.ids()) <= limit:
+    limit = surplus.bytes_of_share(store.fd, bounds.max_percent)
+    if limit is not None and surplus.bytes_of_jobs(store.path, store.fd, store.ids()) <= limit:
         limit = None
     if limit is None and bounds == Bounds(max_percent=bounds.max_percent):
         return 0
@@ -99,7 +99,7 @@ class _Survey:
         foreign = False
         try:
             with JobDir.open(self._store, job_id) as job:
-                size = disk_use.of_job(job) if self._sizes else 0
+                size = surplus.bytes_of_job(job) if self._sizes else 0
                 state = job.read_state() or State(job_id=job_id)
                 # It may have been running when the machine went down. Without the code its end is left to a reader
                 if not state.finished and workspace.is_at_hand(job.read_meta().sandbox):
@@ -125,7 +125,7 @@ class _Survey:
         """Return the jobs to delete, each with the bound that it exceeds. `limit`: how many bytes
         are the share of the file system; None where the store is below it."""
         share = None if limit is None else Share(limit, self._kept_bytes, int(limit * _TARGET))
-        return surplus(self._ended, bounds, now=now, other_bytes=self._other_bytes, share=share)
+        return surplus.too_many(self._ended, bounds, now=now, other_bytes=self._other_bytes, share=share)
 
 
 # --- when ---

@@ -8,13 +8,11 @@ said `lost` in 150 of 150 built cases.
 
 from __future__ import annotations
 
-from types import ModuleType
-
 from outlive.core.ids import id_time_ms
 from outlive.core.records import Definition, State
 from outlive.core.units import timestamp
 from outlive.store import atomic_file
-from outlive.store.inspection import rebuilt
+from outlive.store.inspection import rebuilt, unseen_end
 from outlive.store.inspection.inspection import Inspection, is_elsewhere
 from outlive.store.job_dir import META, STATE, JobDir
 from outlive.system import machine
@@ -109,21 +107,10 @@ def _rebuilt(job: JobDir, definition: Definition, damage: str) -> Inspection:
     return Inspection(definition, unknown, damage=damage)
 
 
-def complete_end(job: JobDir, ended: State) -> None:
-    """Do what was left to do at the end of a job whose supervisor and guardian died when its outcome was visible already."""
-    _unseen_end().complete_end(job, ended)
-
-
-def _unseen_end() -> ModuleType:
-    from outlive.store.inspection import unseen_end  # late: 2 ms of a `status`, and few jobs end so
-
-    return unseen_end
-
-
 def _dead(job: JobDir, definition: Definition, state: State, damage: str | None) -> Inspection:
     """Inspect a job without outcome whose locks are free: its supervisors were killed, or the
     machine went down."""
-    ended: State | None = _unseen_end().of(job, definition, state, damage)
+    ended: State | None = unseen_end.of(job, definition, state, damage)
     if ended is None:
         return Inspection(definition, state, orphaned=True, damage=damage)
     return Inspection(definition, ended, just_ended=True, damage=damage)

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from outlive.core.records import State
 from outlive.supervisor import confinement
 from outlive.supervisor.added import AllAdded
-from outlive.supervisor.ending import oom_verdict, outcome
+from outlive.supervisor.ending import outcome
 from outlive.supervisor.ending.members import Reaper
 from outlive.supervisor.event_loop import EventLoop
 from outlive.supervisor.job_fds import JobFds
@@ -79,7 +79,7 @@ class CommandEnd:
             return self._added.ended(outcome.lost(state, status))
         ended = outcome.ended(pump.recorded_in(state), status, self._ended_ns)
         ended = State.replace(ended, usage=self._reaper.usage())
-        return oom_verdict.judged(self._added.ended(oom_verdict.of_engine(ended)))
+        return outcome.judged(self._added.ended(outcome.of_engine(ended)))
 
     def _status(self, state: State) -> int | str | None:
         """Return the wait(2) status of the command; None if it is not known yet; a sentence if it never will be."""

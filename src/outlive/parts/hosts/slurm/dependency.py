@@ -9,7 +9,7 @@ from __future__ import annotations
 from outlive import parts
 from outlive.core.records import Definition, State
 from outlive.errors import OutliveError
-from outlive.jobs.conditions.awaited_end import AwaitedEnd
+from outlive.jobs.conditions.condition import AwaitedEnd
 from outlive.launch import engines
 from outlive.launch.engine import Caller, Host
 from outlive.parts import resources

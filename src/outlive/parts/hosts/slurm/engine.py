@@ -27,7 +27,7 @@ from outlive.parts.hosts.slurm import checks, dependency, programs, snapshot, ve
 from outlive.parts.hosts.slurm.record import HIDDEN, NAME, SlurmRecord
 from outlive.parts.resources import Resources
 from outlive.store import history
-from outlive.store.inspection import handed_over, unasked
+from outlive.store.inspection import handed_over, unseen_end
 from outlive.store.inspection.inspect import inspect_job
 from outlive.store.inspection.inspection import Inspection
 from outlive.store.inspection.unseen_end import record_end
@@ -221,7 +221,7 @@ class SlurmEngine(Engine):
         if state is not None and state.state == "created":
             ending = Ending(cause="kill", by=by, at=timestamp())
             message = "it was cancelled before it started; it never ran"
-            ended = unasked.failed(inspection.definition, state, "kill", message, ending)
+            ended = unseen_end.failed(inspection.definition, state, "kill", message, ending)
             # Written first: from here on its script would find it ended, and run nothing
             record_end(job, ended, inspection.definition)
             _scancel(job, record)
@@ -411,7 +411,7 @@ def _judged(job: JobDir, record: SlurmRecord, inspection: Inspection, why_never:
     if not started and why_never is not None:
         reason, message = "dependency", why_never
     ending = Ending(cause="kill", by="engine", at=timestamp()) if reason == "kill" else None
-    failed = unasked.failed(inspection.definition, state, reason, message, ending)
+    failed = unseen_end.failed(inspection.definition, state, reason, message, ending)
     ended = State.replace(failed, state=outcome, stdin="closed", waiting=None)
     event = (history.PREEMPTED, {"state": word}) if word == "PREEMPTED" else None
     written = record_end(job, ended, inspection.definition, event)

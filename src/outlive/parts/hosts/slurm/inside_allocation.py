@@ -27,7 +27,7 @@ from outlive.store import history
 from outlive.store.inspection import handed_over
 from outlive.store.job_dir import CONTROL, JobDir, Locks
 from outlive.store.root import Store
-from outlive.supervisor.ending import oom_verdict
+from outlive.supervisor.ending import outcome
 from outlive.supervisor.fork_protocol import Pair
 from outlive.supervisor.guardian import fork_guardian
 from outlive.supervisor.request import Request
@@ -161,8 +161,8 @@ def _guard(request: Request, stdin: int | None, locks: Locks) -> None:
     end = _squeue("--format=%e")  # asked while nothing is being ended yet
     if end.isdigit():  # else it is not known, and an order means kill
         _ends_at.append(float(end))
-    oom_verdict.ask_engine = _why_ended  # the supervisor is forked from this process
-    oom_verdict.engine_group = f"/job_{os.environ.get('SLURM_JOB_ID')}/"  # where Slurm uses control groups
+    outcome.ask_engine = _why_ended  # the supervisor is forked from this process
+    outcome.engine_group = f"/job_{os.environ.get('SLURM_JOB_ID')}/"  # where Slurm uses control groups
     path = os.path.join(request.root, request.job_id)
 
     def listen() -> None:

@@ -26,7 +26,7 @@ from outlive.parts.hosts.ssh.connecting.bundle import Bundle
 from outlive.parts.hosts.ssh.connecting.connection import Broken, Connection, hint_for
 from outlive.parts.hosts.ssh.record import AGENT, SshRecord
 from outlive.parts.sandbox.settings import sandbox_of
-from outlive.store.inspection import handed_over, inspect, unasked
+from outlive.store.inspection import handed_over, inspect, unseen_end
 from outlive.store.inspection.inspection import Inspection
 from outlive.store.job_dir import MASKS, SUPERVISOR_BYTE, JobDir, Locks
 from outlive.supervisor.request import Request
@@ -106,7 +106,7 @@ class SshEngine(Engine):
         if inspection.supervised:
             return inspection
         if inspection.state.state == "created" and _is_unasked(job):
-            return unasked.end_unasked(job, inspection, _is_unasked)
+            return unseen_end.end_unasked(job, inspection, _is_unasked)
         with fds.Closing(job.open_lock()) as lock:
             if not record_locks.take(lock, SUPERVISOR_BYTE):  # another reader was faster
                 return inspection

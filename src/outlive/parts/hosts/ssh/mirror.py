@@ -30,7 +30,7 @@ from outlive.parts.hosts.ssh.connecting.relay import Relay
 from outlive.parts.hosts.ssh.local_copy import FarEvents, LocalCopy
 from outlive.parts.hosts.ssh.record import AGENT, SshRecord
 from outlive.store import history
-from outlive.store.inspection import handed_over, unasked
+from outlive.store.inspection import handed_over, unseen_end
 from outlive.store.job_dir import JobDir
 from outlive.supervisor.control_requests import ControlRequest, Kill, Reload
 from outlive.supervisor.control_server import STATE, Connection, ControlServer, listen
@@ -228,7 +228,7 @@ class Mirror:
         self._link.close()
         self._start = None
         self._over = self._forgotten = True
-        self._take_state(unasked.failed(self._definition, State(), reason, message, ending))
+        self._take_state(unseen_end.failed(self._definition, State(), reason, message, ending))
 
     # --- a connection that is lost ---
 

@@ -11,7 +11,7 @@ from outlive.parts.limits.in_supervisor.apply import Limits
 from outlive.parts.limits.in_supervisor.watch import LimitWatch
 from outlive.parts.limits.names import CGROUP, CPU_TIME, ENGINE, MEMORY, PROCESSES
 from outlive.supervisor.added import Added, Running
-from outlive.supervisor.ending import oom_verdict
+from outlive.supervisor.ending import outcome
 from outlive.system.job_group import JobGroup
 
 
@@ -54,7 +54,7 @@ class LimitsOfJob(Added):
             return State.replace(state, reason="limit", message="one of its processes used more than its cpu_time")
         memory = limits.get(MEMORY)
         if memory is not None and memory.applied in (CGROUP, ENGINE):
-            kills = oom_verdict.kernel_kills(state)
+            kills = outcome.kernel_kills(state)
             if kills is not None and kills.of_command:  # 137 is what a shell says of it
                 took = f"its processes took all of the {memory.value:,} bytes of memory that it may have"
                 return State.replace(state, reason="oom", message=f"the kernel ended it: {took}")

@@ -1,4 +1,4 @@
-"""What a job used while it ran: the samples that its supervisor took (supervisor/sampling.py).
+"""What a job used while it ran: the samples that its supervisor took (supervisor/ending/members.py).
 
 A file of lines, each an array: the time since the start of the command and its processor time in ms,
 its memory in bytes, and where its output ended.

@@ -22,7 +22,7 @@ from outlive.parts.permission.approvals.asked import Approval
 from outlive.parts.permission.approvals.person import is_person
 from outlive.parts.permission.policy.rules import ASK
 from outlive.store import history
-from outlive.store.inspection import unasked
+from outlive.store.inspection import unseen_end
 from outlive.store.inspection.inspect import inspect_job
 from outlive.store.inspection.inspection import Inspection
 from outlive.store.job_dir import JobDir, Locks
@@ -163,7 +163,7 @@ def _end(job: JobDir, given: written.Decision) -> None:
             return
         by, withdrawn = given.by, given.state == written.WITHDRAWN
         reason, ending = ("kill", Ending(cause="kill", by=by)) if withdrawn else ("denied", None)
-        ended = unasked.failed(job.read_meta(), state, reason, _message(given), ending)
+        ended = unseen_end.failed(job.read_meta(), state, reason, _message(given), ending)
         history.record(job, history.DENIED, by=by, reason=given.reason, state=given.state)
         history.record(job, history.FINISHED, **history.outcome_of(ended))
         job.write_state(ended)

@@ -23,7 +23,7 @@ from outlive.core.members import Members, entries_of, number_of, object_of, text
 from outlive.core.quoted import in_json, visible
 from outlive.core.records import FINISHED
 from outlive.core.units import counted
-from outlive.mcp.tools.text import sentences
+from outlive.mcp.tools import sentences
 from outlive.render import events, times
 from outlive.verbs.envelope import besides, brief, brief_entry
 
