@@ -266,7 +266,9 @@ def with_other_file(
 ) -> Callable[..., str]:
     """Starts a job with a configuration that is named to outlive; the usual one has another root for `box`."""
     usual, other = place / "home/.config/outlive/config.toml", place / "other.toml"
-    other.write_text(usual.read_text(encoding="utf-8"), encoding="utf-8")
+    # The PATH of a login shell may lead to another ssh
+    programs = f'[programs]\nssh = "{box.bin}/ssh"\n'
+    other.write_text(usual.read_text(encoding="utf-8") + programs, encoding="utf-8")
     usual.write_text(f'{usual.read_text(encoding="utf-8")}root = "{place}/wrong"\n', encoding="utf-8")
 
     def run(command: str, after: str) -> str:
