@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import errno
 import os
+import signal
 import time
 from collections.abc import Callable, Mapping
 from types import ModuleType
@@ -12,9 +13,10 @@ from typing import Any
 
 from outlive.answers import Answer
 from outlive.cli import parse, stdio
-from outlive.cli.text import Style
+from outlive.cli.text import Style, cut
 from outlive.config import Config
 from outlive.core.place import resolve_name
+from outlive.core.units import duration, size
 from outlive.errors import OutliveError, from_os, traceback_of
 from outlive.jobs.context import Context
 from outlive.launch.from_cli import Launcher
@@ -24,6 +26,8 @@ from outlive.verbs.spec import GlobalOptions, Verb
 
 ERROR, USAGE = 1, 2  # exit statuses of a call that failed
 _BUG = "This is a bug in outlive; the same call with -v shows where. The job, if there is one, is not affected."
+FIRST_S, AGAIN_S = 1.0, 0.25
+_CLEAR_LINE = "\r\x1b[K"
 # These print text, so their errors are sentences at a terminal without --human too
 _TEXTS = frozenset({"attach", "completion", "demo", "top", "ui"})
 _FOLLOWING = frozenset({"log", "run", "start", "restart"})  # with --follow; `list --follow` prints JSON
@@ -181,3 +185,48 @@ def _report(call: Call, error: OutliveError) -> int:
     usage: str = help_module().short_usage(call.verb)
     stdio.note(usage.splitlines(keepends=True)[0] if hinted else usage)
     return USAGE
+
+
+# --- how far it is ---
+
+
+class ProgressLine:
+    """A line on stderr that tells a person how far a call is which takes longer than a second. A timer draws it while the call works or waits. Close it before anything else is printed: it
+    disappears then."""
+
+    def __init__(self, ctx: Context, verb: str) -> None:
+        self._ctx = ctx
+        self._verb = verb
+        self._began = time.monotonic()
+        self._drawn = False
+        self._before = signal.signal(signal.SIGALRM, self._draw)
+        signal.setitimer(signal.ITIMER_REAL, FIRST_S, AGAIN_S)
+
+    def _draw(self, *_: object) -> None:
+        try:
+            width = os.get_terminal_size(2).columns or 80
+        except OSError:  # it is gone
+            return
+        self._drawn = True
+        line = progress_line(self._verb, time.monotonic() - self._began, self._ctx.progress)
+        stdio.note(_CLEAR_LINE + cut(line, width - 1))
+
+    def close(self) -> None:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, self._before)
+        if self._drawn:
+            stdio.note(_CLEAR_LINE)
+
+
+def progress_line(verb: str, elapsed_s: float, progress: Callable[[], tuple[int, int | None, str]] | None) -> str:
+    """Return the line. `progress` returns how much is done, of how much (None: not known) and of what: "bytes", or a
+    plural noun."""
+    parts = [duration(int(elapsed_s) * 1000)]
+    if progress is not None:
+        done, total, what = progress()
+        if what == "bytes":
+            count = size(done) if total is None else f"{size(done)} of {size(total)}"
+        else:
+            count = f"{done:,} {what}" if total is None else f"{done:,} of {total:,} {what}"
+        parts.insert(0, count + (f" ({min(100, 100 * done // total)} %)" if total else ""))
+    return f"outlive {verb}: {', '.join(parts)}"

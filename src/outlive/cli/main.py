@@ -16,8 +16,16 @@ from typing import Any, TypeVar
 from outlive import __version__, config, parts, verbs
 from outlive.answers import advice
 from outlive.cli import parse, stdio
-from outlive.cli.call import Call, answered, help_module, is_asked, report_error, shell_words, status_of_job
-from outlive.cli.live.progress import ProgressLine
+from outlive.cli.call import (
+    Call,
+    ProgressLine,
+    answered,
+    help_module,
+    is_asked,
+    report_error,
+    shell_words,
+    status_of_job,
+)
 from outlive.config import Config
 from outlive.core.ids import short_id
 from outlive.core.place import resolve_name
@@ -27,7 +35,6 @@ from outlive.jobs import context
 from outlive.jobs.context import Context
 from outlive.jobs.told import ownership
 from outlive.launch.from_cli import Launcher
-from outlive.supervisor import large_code
 from outlive.system import fds, waiting
 from outlive.verbs import envelope
 from outlive.verbs.spec import FULL, GlobalOptions, Verb
@@ -251,7 +258,7 @@ def _summary(call: Call, status: int) -> str:
 
 # With what these import at once; a unit test follows their imports
 _AFTER_WAITS = (
-    *("cli.help", "cli.human", "cli.live.progress", "cli.summary"),
+    *("cli.help", "cli.human", "cli.summary"),
     *("cli.text", "config.file", "jobs.conditions.job_wait", "jobs.diagnosis.deleted"),
     *("jobs.interaction.screen", "jobs.told.notices"),
     *("jobs.starting.adopting", "jobs.starting.scope"),
@@ -267,4 +274,5 @@ def load_what_answers_need() -> None:
         # A library that is not installed, or a file that an update takes away now; an answer that needs it says so
         with suppress(ImportError, OSError):
             importlib.import_module(name)
-    large_code.load()
+    with suppress(ImportError, OSError):
+        importlib.import_module("outlive.supervisor.large_code").load()

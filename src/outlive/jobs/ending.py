@@ -18,7 +18,7 @@ from outlive.jobs.starting import gate
 from outlive.jobs.told import ownership
 from outlive.launch import engines
 from outlive.store.cleanup import delete as store_delete
-from outlive.store.cleanup.deletions import REMOVED, Deletions
+from outlive.store.deletions import REMOVED, Deletions
 from outlive.store.inspection import handed_over
 from outlive.store.inspection.inspection import Inspection
 from outlive.store.job_dir import JobDir

@@ -22,7 +22,7 @@ from outlive.store.output.merged import Output
 _RENDERED_BYTES = 512 * 1024  # of more output it is not tried whether what is shown of it fits
 _SAMPLE_BYTES = 16_384  # of output, its beginning: whether it is text
 _FRAME_BYTES = 40  # a line of a spinner has fewer
-_MOVES = re.compile(rb"[\x1b\r](?!\n)")
+_MOVES = rb"[\x1b\r](?!\n)"
 
 
 def decoding(encoding: str | None) -> Decoding | None:
@@ -90,7 +90,7 @@ def _whole(source: Source, since: int, stop: int, max_bytes: int) -> Shown | Non
     if source.hole.crossed_by(since, stop):
         return None
     data = source.read(since, stop)
-    if not _MOVES.search(data) and data.count(b"\n") * _FRAME_BYTES < len(data):
+    if not re.search(_MOVES, data) and data.count(b"\n") * _FRAME_BYTES < len(data):
         return None
     text, held = source.text(since, stop)
     if len(text.encode("utf-8", "replace")) > max_bytes:

@@ -17,8 +17,8 @@ from outlive.jobs.context import Context
 from outlive.jobs.told import ownership
 from outlive.store.cleanup import delete as store_gc
 from outlive.store.cleanup import surplus
-from outlive.store.cleanup.deletions import Deletions
 from outlive.store.cleanup.surplus import Ended, Share
+from outlive.store.deletions import Deletions
 from outlive.store.inspection import inspect
 from outlive.store.inspection.inspection import Inspection
 from outlive.system import parallel, tree

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from outlive.cli.live.progress import line
+from outlive.cli.call import progress_line
 from support.cli import Cli, Jobs
 from support.terminal import CTRL_C, Terminal
 
@@ -52,7 +52,7 @@ def test_no_line_goes_to_a_pipe_or_a_dumb_terminal(cli: Cli) -> None:
     ],
 )
 def test_the_line_says_how_much_of_what_is_done(progress: tuple[int, int | None, str] | None, wanted: str) -> None:
-    assert line("gc", 3.9, None if progress is None else lambda: progress) == wanted
+    assert progress_line("gc", 3.9, None if progress is None else lambda: progress) == wanted
 
 
 @pytest.mark.slow

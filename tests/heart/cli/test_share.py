@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from outlive.core.records import Bounds
-from outlive.store.cleanup import automatic, deletions, surplus
+from outlive.store import deletions
+from outlive.store.cleanup import automatic, surplus
 from outlive.store.cleanup.automatic import _COLLECTED
 from outlive.store.cleanup.surplus import GRACE_S, Ended, Share
 from outlive.store.root import Store

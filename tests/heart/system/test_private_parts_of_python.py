@@ -21,7 +21,7 @@ SOURCE = Path(outlive.__file__).parent
 PRIVATE_MODULES = {
     "mcp/threads.py": {"_thread"},
     # `threading` runs code after each fork: 0.3 MB of each job
-    "store/cleanup/deletions.py": {"_thread"},
+    "store/deletions.py": {"_thread"},
     "store/inbox.py": {"_thread"},
     "system/fds.py": {"_thread"},
     "system/prctl.py": {"_ctypes"},

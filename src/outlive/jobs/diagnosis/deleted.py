@@ -10,7 +10,7 @@ from outlive.core.ids import is_id
 from outlive.core.quoted import cut, visible
 from outlive.errors import OutliveError, per_face
 from outlive.jobs.context import Principal
-from outlive.store.cleanup import deletions
+from outlive.store import deletions
 from outlive.store.job_dir import JobDir
 from outlive.system import tree
 

@@ -25,8 +25,7 @@ from outlive.jobs.context import Context, Principal
 from outlive.jobs.diagnosis import deleted
 from outlive.jobs.interaction import shown_output
 from outlive.jobs.told import known_to_session, ownership, shown_hits
-from outlive.store import history
-from outlive.store.cleanup import deletions
+from outlive.store import deletions, history
 from outlive.store.inbox import ANSWERED, FOLLOWED, LEFT, UNDER_WAY, Claim, Inbox, Told, family_of
 from outlive.store.inspection.inspection import Inspection
 from outlive.store.job_dir import JobDir

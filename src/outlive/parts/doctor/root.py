@@ -7,7 +7,8 @@ import os
 from outlive import limits
 from outlive.core.units import size
 from outlive.parts.finding import Finding, Place, fail, ok, unopened, warn
-from outlive.store.cleanup import deletions, surplus
+from outlive.store import deletions
+from outlive.store.cleanup import surplus
 from outlive.store.root import default_path
 from outlive.system import mounts
 

@@ -19,8 +19,8 @@ from outlive.core.units import seconds_of
 from outlive.errors import OutliveError
 from outlive.store import atomic_file
 from outlive.store.cleanup import delete, surplus
-from outlive.store.cleanup.deletions import Deletions
 from outlive.store.cleanup.surplus import Ended, Share
+from outlive.store.deletions import Deletions
 from outlive.store.inspection import completion, inspect, workspace
 from outlive.store.job_dir import JobDir
 from outlive.store.root import Store

@@ -16,7 +16,7 @@ from outlive.system import pty, splice
 _TERMINAL_RETRY_S = 0.05  # a full terminal is tried again, whether or not it said that it has room
 
 _CHUNK = 65_536
-_ENDS = re.compile(rb"[\x00-\x08\x0a-\x1f]")
+_ENDS = rb"[\x00-\x08\x0a-\x1f]"
 
 
 class _Write:
@@ -187,7 +187,7 @@ class TerminalFeed(Feed):
 
     def _remember(self, typed: bytes, way: int) -> None:
         """Note how much of a line was begun. Control characters other than tab end one, or throw it away."""
-        *before, last = _ENDS.split(typed)
+        *before, last = re.split(_ENDS, typed)
         self.line_bytes = len(last) + (0 if before else self.line_bytes) if pty.modes(way).canonical else 0
 
     def _end(self, way: int) -> bool:

@@ -35,7 +35,7 @@ _PROMPT_QUIET_S = 3.0  # silence before it, where the kernel does not tell which
 # has to stand still so many times as long, at most this long, until it gets input
 _LONGER, _LONGEST_S = 4, 60.0
 
-_PROMPT = re.compile(
+_PROMPT = (
     rb"(?:[?:>$#%\])]|\xe2\x9d\xaf|\xc2\xbb)\s*\Z"  # also ❯ and »
     rb"|\A(?:\.\.\.|[|+*])\Z"  # alone on its line: a statement goes on (Python, Node, R, irb)
 )
@@ -145,7 +145,7 @@ class PromptDetector:
 
     def _is_waiting(self, modes: Modes | None) -> bool:
         if not blocked_reads.supported():
-            return bool(_PROMPT.search(self._last_line()))
+            return bool(re.search(_PROMPT, self._last_line()))
         states = blocked_reads.inspect_threads(self._pids(), self._target)
         self._is_polling, self.pollers = not states.reading, states.pollers
         self._left_s = 0.0
@@ -154,7 +154,7 @@ class PromptDetector:
         if states.polling and not states.busy:
             line = self._last_line()
             draws = modes is not None and not modes.canonical
-            still_s = _STILL_S if draws and not _PROMPT.search(line) else 0.0
+            still_s = _STILL_S if draws and not re.search(_PROMPT, line) else 0.0
             self._left_s = still_s - self._silent_s()
             if self._silent_s() < max(still_s, self._still_s):
                 return False

@@ -31,11 +31,11 @@ _MODES_EVERY_S = 1.0  # how often changed modes of a terminal are written down
 _BLOCK = 1 << 20
 _LONGEST = 128  # a sequence of ours that is not complete after so many bytes is none
 # ECMA-48 and xterm's ctlseqs: CSI with its prefix, parameters, intermediate and final; OSC colour
-# questions; DCS $q (a setting) and +q (a capability); ESC c = > Z.
-_SEQUENCE = re.compile(
+# questions; DCS $q (a setting) and +q (a capability); ESC c = > Z. Compiled at the first use: most jobs have no terminal.
+_SEQUENCE = (
     rb"\x1b(?:\[([?>=]?)([0-9;]*)([$!]?)([@-~])|\](1[012]);\?(?:\x07|\x1b\\)|P([$+])q[^\x1b\x07]{0,96}\x1b\\|([c=>Z]))"
 )
-_UNFINISHED = re.compile(rb"\x1b(?:\[[?>=]?[0-9;]*[$!]?|\][0-9;?]*\x1b?|P[$+]?q?[^\x1b\x07]{0,96}\x1b?|)\Z")
+_UNFINISHED = rb"\x1b(?:\[[?>=]?[0-9;]*[$!]?|\][0-9;?]*\x1b?|P[$+]?q?[^\x1b\x07]{0,96}\x1b?|)\Z"
 _MODES = {b"1": "application_cursor", b"66": "application_keypad", b"2004": "bracketed_paste"}
 _ALTERNATE = (b"47", b"1047", b"1049")
 _NAMES = (*_MODES.values(), "alternate_screen")
@@ -139,11 +139,11 @@ class Terminal:
         """Return how many bytes need not be scanned again."""
         if b"\x1b" not in data:
             return len(data)
-        for match in _SEQUENCE.finditer(data):
+        for match in re.finditer(_SEQUENCE, data):
             self._obey(match)
             if answer:
                 self._answer(match, self._scanned + match.start())
-        begun = _UNFINISHED.search(data, max(0, len(data) - _LONGEST))
+        begun = re.compile(_UNFINISHED).search(data, max(0, len(data) - _LONGEST))
         return begun.start() if begun else len(data)
 
     def _obey(self, match: re.Match[bytes]) -> None:
