@@ -149,7 +149,7 @@ def named(what, plain):
         return plain(*args, **kwargs)
     return call
 window.tails = named("read", window.tails)
-server.text.render = named("worded", server.text.render)
+server.answer_text.render = named("worded", server.answer_text.render)
 """
     served = serve(patch=f"exec({told!r})")
     job = served.tool("exec", command="seq 100000", workdir=str(work), max_bytes=1_000)["job_id"]
