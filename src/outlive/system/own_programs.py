@@ -37,6 +37,7 @@ _DATA = frozenset(
 )
 _SEPARATORS = ":=, \t\n\"';|&<>()`"
 _LINE_BYTES = 256
+ELSEWHERE = "/"  # where such a program starts: many are scripts, and Python, for one, imports from where it is started
 _INTERPRETERS = 5  # of interpreters that are scripts, as the kernel has it (fs/exec.c)
 
 _workspaces: dict[str, None] = {}
@@ -174,9 +175,9 @@ def require_unwritten(words: Iterable[str], env: Mapping[str, str], what: str) -
 
 
 def elsewhere(words: Sequence[str], env: Mapping[str, str]) -> list[str]:
-    """Return the words that start such a program in a directory where no job writes: ssh, and what a profile calls, take
-    what is named relative to it. Errors: launch_failed."""
-    return [find("sh", env, os.defpath), "-c", 'cd / && unset OLDPWD && exec "$0" "$@"', *words]
+    """Return the words that start such a program in ELSEWHERE: what it is named relative to the current directory, and what
+    a script that calls `python3 -c` imports, could be a job's. Errors: launch_failed."""
+    return [find("sh", env, os.defpath), "-c", f'cd {ELSEWHERE} && unset OLDPWD && exec "$0" "$@"', *words]
 
 
 def _signature(path: str) -> list[tuple[int, int, int]]:
