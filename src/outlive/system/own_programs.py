@@ -73,7 +73,7 @@ class _Wall:
         roots = [path for path in _with_real(_workspaces) if not self._is_above(path)]
         # What was noted a job could write, though it may be the home of this caller by now
         self._roots = [*dict.fromkeys((*roots, *_with_real(workspaces.noted(env))))]
-        self._roots += [os.path.join(home, _CACHE) for home in self._homes]
+        self._roots += _with_real(os.path.join(home, _CACHE) for home in self._homes)
         self._roots += mounts.other_names(self._roots)
 
     def _is_above(self, path: str) -> bool:

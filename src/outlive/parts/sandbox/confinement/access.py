@@ -59,6 +59,9 @@ def resolved(
     roots = [path for path in roots if is_workspace(path, homes)]
     roots += [_written(_expanded(path, home), homes) for path in settings.write]
     outer = [path for path in dict.fromkeys(roots) if not is_in(path, [root for root in roots if root != path])]
+    hide = _to_hide(outer, settings, homes, ours, writes=writes)
+    # Where a job can have decided where ~/.cache leads, nothing is made there
+    caches = visible_paths.fixed(f"{home}/.cache", home, written=outer, states=hide)
     return Sandbox(
         mode=granted.mode,
         network=granted.network,
@@ -66,11 +69,11 @@ def resolved(
         roots=outer,
         root_ids=[_identity(path) for path in outer],
         home=home,
-        hide=_to_hide(outer, settings, homes, ours, writes=writes),
+        hide=hide,
         show=[_expanded(path, home) for path in settings.show],
         toolchains=[path for path in visible_paths.toolchains(environment or {}, home) if not is_in(path, outer)],
         protect=_to_protect(outer, ours),
-        cache=_cache(home, outer) if writes and outer and os.path.isdir(home) else None,
+        cache=_cache(caches, outer) if writes and outer and caches and os.path.isdir(home) else None,
         environment=list(settings.environment),
         bwrap=ours.bwrap,
     )
@@ -186,11 +189,11 @@ def _identity(path: str) -> list[int]:
     return [status.st_dev, status.st_ino]
 
 
-def _cache(home: str, roots: list[str]) -> str:
-    """Return the directory for what tools cache in the sandboxes of a workspace. Jobs of another
+def _cache(caches: str, roots: list[str]) -> str:
+    """Return the directory for what tools cache in the sandboxes of a workspace, below that of ~/.cache. Jobs of another
     workspace have another one, since what is in it gets into what is built there."""
     name = sha256("\0".join(roots).encode("utf-8", "surrogateescape"))[:16]
-    return os.path.join(os.path.realpath(f"{home}/.cache"), _CACHES.removeprefix(".cache/"), name)
+    return os.path.join(caches, _CACHES.removeprefix(".cache/"), name)
 
 
 def require_visible(sandbox: Sandbox, path: str, field: str) -> None:
