@@ -24,6 +24,7 @@ if TYPE_CHECKING:  # a supervisor loads this, and no configuration
 _CACHES = ".cache/outlive/sandbox"  # below the home: what tools cache in sandboxes
 # Below the home: configuration, jobs and state, also where a variable of this caller names others
 _USUAL = (".config/outlive", ".local/share/outlive", ".local/state/outlive")
+_XDG = ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME")
 
 
 def is_workspace(path: str, homes: Iterable[str]) -> bool:
@@ -39,6 +40,11 @@ class Ours(NamedTuple):
     secret: Iterable[str]
     installed: Iterable[str]
     bwrap: str
+
+
+def of_variables(env: Mapping[str, str]) -> list[str]:
+    """Return what is ours where variables name other directories than the usual ones."""
+    return [os.path.join(env[name], "outlive") for name in _XDG if os.path.isabs(env.get(name, ""))]
 
 
 def resolved(
