@@ -25,13 +25,13 @@ _KEPT = ("PATH", "HOME", "LANG", "XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS")
 
 
 def _words(job_id: str) -> list[str]:
-    """Return the argv of systemd-run. Jobs of root go to the system manager: root has no other one
+    """Return the arguments of systemd-run. Jobs of root go to the system manager: root has no other one
     unless it logged in."""
     manager = [] if os.geteuid() == 0 else ["--user"]
     # Delegated, because systemd would stop the whole scope when the kernel ends one process in it
     # for want of memory (OOMPolicy=), and the command could not make groups below it
     return [
-        *(_PROGRAM, *manager, "--scope", "--collect", "--quiet", f"--unit={systemd.scope_of_job(job_id)}"),
+        *(*manager, "--scope", "--collect", "--quiet", f"--unit={systemd.scope_of_job(job_id)}"),
         *("--property=Delegate=yes", f"--description=outlive job {job_id}", "--"),
         *fork_server_client.interpreter("once"),
     ]
@@ -51,8 +51,8 @@ class Launcher:
             files = (there.fileno(), fork_server_client.code_file(self._said), self._said)
             moves = [(os.POSIX_SPAWN_DUP2, old, new) for new, old in enumerate(files)]
             try:
-                program = own_programs.find(_PROGRAM, env)
-                self._pid = os.posix_spawn(program, _words(job_id), _environment(env), file_actions=moves)
+                words = own_programs.elsewhere([own_programs.find(_PROGRAM, env), *_words(job_id)], env)
+                self._pid = os.posix_spawn(words[0], words, _environment(env), file_actions=moves)
             except OutliveError as error:
                 self.close()
                 raise OSError(f"{_PROGRAM} cannot be run: {error.message}") from error

@@ -35,8 +35,10 @@ _COMMANDS = ("BROWSER", "EDITOR", "VISUAL", "PAGER", "ASKPASS", "_SSH", "_COMMAN
 _DATA = frozenset(
     "HOME TMPDIR PWD OLDPWD SSH_AUTH_SOCK KRB5CCNAME DBUS_SESSION_BUS_ADDRESS XDG_RUNTIME_DIR XAUTHORITY".split()
 )
-_SEPARATORS = ":=, \t\n\"'"
+_SEPARATORS = ":=, \t\n\"';|&<>()`"
 _LINE_BYTES = 256
+ELSEWHERE = "/"  # where such a program starts: many are scripts, and Python, for one, imports from where it is started
+_INTERPRETERS = 5  # of interpreters that are scripts, as the kernel has it (fs/exec.c)
 
 _workspaces: dict[str, None] = {}
 _named: dict[str, str] = {}
@@ -68,10 +70,10 @@ class _Wall:
     def __init__(self, env: Mapping[str, str]) -> None:
         self._homes = [*dict.fromkeys(map(os.path.realpath, (env.get("HOME") or "/", os.path.expanduser("~"))))]
         self._environment = env.get("VIRTUAL_ENV", "").rstrip("/")
-        every = dict.fromkeys((*_workspaces, *workspaces.noted(env)))
-        roots = [place for path in every for place in (path, os.path.realpath(path))]
-        self._roots = [path for path in dict.fromkeys(roots) if not self._is_above(path)]
-        self._roots += [os.path.join(home, _CACHE) for home in self._homes]
+        roots = [path for path in _with_real(_workspaces) if not self._is_above(path)]
+        # What was noted a job could write, though it may be the home of this caller by now
+        self._roots = [*dict.fromkeys((*roots, *_with_real(workspaces.noted(env))))]
+        self._roots += _with_real(os.path.join(home, _CACHE) for home in self._homes)
         self._roots += mounts.other_names(self._roots)
 
     def _is_above(self, path: str) -> bool:
@@ -108,6 +110,10 @@ class _Wall:
             value = value.replace(separator, "\0")
         paths = [word if command else word[word.index("/") :] for word in value.split("\0") if "/" in word]
         return not all(map(self.is_safe, paths))
+
+
+def _with_real(paths: Iterable[str]) -> list[str]:
+    return [place for path in paths for place in (path, os.path.realpath(path))]
 
 
 def find(name: str, env: Mapping[str, str], folder: str | None = None) -> str:
@@ -169,9 +175,9 @@ def require_unwritten(words: Iterable[str], env: Mapping[str, str], what: str) -
 
 
 def elsewhere(words: Sequence[str], env: Mapping[str, str]) -> list[str]:
-    """Return the words that start such a program in a directory where no job writes: ssh, and what a profile calls, take
-    what is named relative to it. Errors: launch_failed."""
-    return [find("sh", env, os.defpath), "-c", 'cd / && unset OLDPWD && exec "$0" "$@"', *words]
+    """Return the words that start such a program in ELSEWHERE: what it is named relative to the current directory, and what
+    a script that calls `python3 -c` imports, could be a job's. Errors: launch_failed."""
+    return [find("sh", env, os.defpath), "-c", f'cd {ELSEWHERE} && unset OLDPWD && exec "$0" "$@"', *words]
 
 
 def _signature(path: str) -> list[tuple[int, int, int]]:
@@ -191,9 +197,10 @@ def shell(words: Sequence[str], env: Mapping[str, str]) -> list[str]:
         return list(words)
 
 
-def _is_safe(path: str, wall: _Wall) -> bool:
-    """Return whether a file, every link to it and the interpreter of a script are safe."""
-    if not (wall.is_safe(os.path.dirname(path)) and wall.is_safe(os.path.realpath(path)) and wall.lets_through(path)):
+def _is_safe(path: str, wall: _Wall, left: int = _INTERPRETERS) -> bool:
+    """Return whether a file, every link to it and the interpreter of a script are safe; that may be a script again."""
+    folder, real = os.path.dirname(path), os.path.realpath(path)
+    if not (left and wall.is_safe(folder) and wall.is_safe(real) and wall.lets_through(path)):
         return False
     try:
         with open(path, "rb") as file:
@@ -201,7 +208,7 @@ def _is_safe(path: str, wall: _Wall) -> bool:
     except OSError:  # it may be run and not be read: then it is no script
         return True
     words = os.fsdecode(line[2:]).split()
-    return not line.startswith(b"#!") or bool(words and os.path.isabs(words[0]) and wall.is_safe(words[0]))
+    return not line.startswith(b"#!") or bool(words and os.path.isabs(words[0]) and _is_safe(words[0], wall, left - 1))
 
 
 def environment(env: Mapping[str, str]) -> dict[str, str]:
@@ -233,7 +240,12 @@ def _kept(name: str, value: str, wall: _Wall) -> str | None:
     if name in _LISTS or name.endswith("PATH"):
         parts = value.replace(_ALSO_SEPARATE.get(name, os.pathsep), os.pathsep).split(os.pathsep)
         # A library without a slash is looked for where the loader looks for all
-        safe = [one for one in parts if wall.is_safe(one) or (name in ("LD_PRELOAD", "LD_AUDIT") and "/" not in one)]
+        safe = [
+            one
+            for one in parts
+            # Some are separated otherwise: LUA_PATH by ;, TCLLIBPATH by blanks
+            if (wall.is_safe(one) and not wall.mentions(one)) or (name in ("LD_PRELOAD", "LD_AUDIT") and "/" not in one)
+        ]
         return os.pathsep.join(safe) if safe else os.defpath if name == "PATH" else None
     if name in _DATA:
         return value

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 from collections.abc import Callable
@@ -139,6 +140,37 @@ def test_the_page_is_opened_by_no_browser_that_a_job_wrote(cli: Cli, place: Path
     with Ui(place / "ui.log"):
         for more in ({}, {"BROWSER": "./.venv/bin/firefox"}, {"BROWSER": "firefox"}):
             assert cli.text("ui", env={**planted, **more}).status == 0
+    assert not (place / "ran").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "program"),
+    [
+        (("run", "--host", "cluster", "true"), "sbatch"),
+        (("host", "check", "cluster"), "sinfo"),
+        (("run", "--systemd-scope", "true"), "systemd-run"),
+        (("run", "--wait", "--sandbox", "workspace-write", "true"), "git"),
+        (("doctor",), "systemctl"),
+        (("ui",), "browser"),
+    ],
+    ids=lambda one: one if isinstance(one, str) else "",
+)
+def test_a_script_of_the_user_in_the_place_of_a_program_imports_no_module_that_a_job_wrote(
+    cli: Cli, place: Path, work: Path, words: tuple[str, ...], program: str, jobs: Jobs
+) -> None:
+    """Python imports from the directory in which it is started."""
+    configured(place, HOSTS)
+    (work / "json.py").write_text(f"open({str(place / 'ran')!r}, 'w')")
+    script = place / "site" / program
+    script.parent.mkdir()
+    script.write_text(f"#!/bin/sh\npwd >> {place}/where\npython3 -c 'import json'\nexit 1\n")
+    script.chmod(0o755)
+    env = {"PATH": f"{script.parent}:{os.environ['PATH']}", "BROWSER": program, "DISPLAY": ":9"}
+    with Ui(place / "ui.log") if program == "browser" else contextlib.nullcontext():
+        cli.text(*words, env=env)
+    jobs.end()
+    if (place / "where").exists():  # not where systemd or bubblewrap is missing
+        assert {*(place / "where").read_text().split()} == {"/"}
     assert not (place / "ran").exists()
 
 

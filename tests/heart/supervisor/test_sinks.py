@@ -15,7 +15,7 @@ from outlive import limits
 from outlive.store.job_dir import COMPLETION
 from outlive.supervisor.event_loop import EventLoop
 from outlive.supervisor.events import sinks
-from outlive.system import workspaces
+from outlive.system import paths, workspaces
 
 
 class Fake:
@@ -79,7 +79,9 @@ def test_a_file_that_may_only_be_written_gets_its_event(tmp_path: Path) -> None:
         os.close(there)
 
 
-@pytest.mark.parametrize("way", ["file", "directory", "dangling", "meanwhile"])
+@pytest.mark.parametrize(
+    "way", ["file", "directory", "dangling", "meanwhile", "meanwhile, above", "meanwhile, the file"]
+)
 def test_an_event_is_not_written_where_a_link_of_a_job_leads(
     way: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -93,14 +95,17 @@ def test_an_event_is_not_written_where_a_link_of_a_job_leads(
     (work / "file").symlink_to(outside / "file")
     (work / "directory").symlink_to(outside)
     (work / "dangling").symlink_to(outside / "new" / "file")
-    path = {"directory": "directory/file", "meanwhile": "own/file"}.get(way, way)
-    if way == "meanwhile":
+    path = {"directory": "directory/file", "meanwhile": "own/file", "meanwhile, above": "own/new/file"}.get(way, way)
+    if way.startswith("meanwhile"):
+        path, target = (path, outside) if way != "meanwhile, the file" else ("own", outside / "new")
 
-        def exchanged(*args: object, **more: object) -> None:
+        def looked_at(path: str) -> tuple[str | None, list[str]]:
+            found = paths.followed(path)
             (work / "own").rmdir()
-            (work / "own").symlink_to(outside)
+            (work / "own").symlink_to(target)
+            return found
 
-        monkeypatch.setattr(os, "makedirs", exchanged)  # the last step before the file is opened
+        monkeypatch.setattr(sinks, "followed", looked_at)
     told = sinks.append({"event": 1}, str(work / path), [str(tmp_path / "state" / "outlive")])
     assert not told["success"] and "link" in told["error"], told
     assert (outside / "file").read_text(encoding="utf-8") == "mine\n"

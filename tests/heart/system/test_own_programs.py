@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from outlive.errors import OutliveError
-from outlive.system import own_programs
+from outlive.system import own_programs, workspaces
 from outlive.system.known import Known
 
 
@@ -56,6 +56,8 @@ UNSAFE = {  # how PATH begins; W: the workspace, P: what holds it
     "a script whose interpreter a job can write": "P/scripts",
     "a script whose interpreter is relative": "P/scripts2",
     "a script whose interpreter is in an environment": "P/scripts3",
+    "a script whose interpreter is a script, whose interpreter a job can write": "P/scripts4",
+    "a script that is its own interpreter": "P/scripts5",
 }
 
 
@@ -87,6 +89,8 @@ def test_a_program_comes_from_no_directory_that_a_job_can_write(place: Path, usu
     (place / "worktree/.git").write_text("gitdir: /x\n")
     program(place / "scripts" / "ssh", f"#!{work}/python -I")
     program(place / "scripts2" / "ssh", "#!python")
+    program(place / "scripts4" / "ssh", f"#!{place}/scripts/ssh")
+    program(place / "scripts5" / "ssh", f"#!{place}/scripts5/ssh")
     program(place / "other/env/bin/python")
     program(place / "scripts3" / "ssh", f"#! {place}/other/env/bin/python")
     own_programs.know([str(work), str(place / "written")])
@@ -131,6 +135,16 @@ def test_a_home_is_no_workspace_and_a_toolchain_that_is_a_clone_no_project(place
     own_programs.know([str(home / ".pyenv")])
     with pytest.raises(OutliveError, match="passed over"):
         own_programs.find("ssh", {"HOME": str(home), "PATH": f"{home}/.pyenv/bin"})
+
+
+@pytest.mark.parametrize("home", ["", "below"])
+def test_where_a_job_could_write_is_no_home_of_which_programs_are_taken(place: Path, usual: Path, home: str) -> None:
+    """A job was started there by a caller whose HOME was another directory."""
+    work, state = place / "work", str(place / "state")
+    ssh = program(work / "bin" / "ssh")
+    workspaces.note([str(work)], {"XDG_STATE_HOME": state})
+    env = {"HOME": str(work / home), "XDG_STATE_HOME": state, "PATH": f"{ssh.parent}:{usual.parent}"}
+    assert own_programs.find("ssh", env) == str(usual)
 
 
 def test_the_configuration_names_a_program_which_no_job_may_write_either(place: Path, usual: Path) -> None:
@@ -198,6 +212,14 @@ def test_what_a_job_wrote_is_loaded_by_no_such_program(place: Path) -> None:
     for libraries in (f"/opt/lib;{work}/lib", f"{work}/lib;/opt/lib;lib", f"/opt/lib:;{work}"):  # ld.so(8) knows both
         assert own_programs.environment({"LD_LIBRARY_PATH": libraries}) == {"LD_LIBRARY_PATH": "/opt/lib"}
         assert own_programs.of_ours({"LD_LIBRARY_PATH": libraries}) == {}
+    separated = {  # by other signs
+        "LUA_PATH": f"/usr/share/lua/?.lua;{work}/?.lua",
+        "LUA_PATH_5_4": f"/usr/share/lua/?.lua;{work}/?.lua",
+        "TCLLIBPATH": f"/usr/share/tcltk {work}/lib",
+        "BROWSER": f"/usr/bin/x;{work}/x",
+        "LESSOPEN": f"/usr/bin/x|{work}/x",
+    }
+    assert own_programs.environment(separated) == {}
     assert own_programs.environment({"PATH": str(work)}) == {"PATH": os.defpath}
     assert own_programs.of_ours({**home, **gone, **mixed}).keys() == {*home, *gone, "PATH"} - {
         "LD_PRELOAD",

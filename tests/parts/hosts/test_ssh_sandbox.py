@@ -72,6 +72,20 @@ def test_nothing_that_a_job_wrote_there_is_run_for_the_next_one(cli: Cli, bounde
     bounded.wait_empty()
 
 
+def test_what_outlive_keeps_there_is_not_shown_where_variables_name_it(cli: Cli, bounded: FakeSsh, place: Path) -> None:
+    """The machine has them in its own environment."""
+    kept, python = bounded.home / "src" / "kept", bounded.place / "python"
+    names = " ".join(f"XDG_{name}_HOME={kept}" for name in ("CONFIG", "DATA", "STATE"))
+    python.write_text(f'#!/bin/sh\nexport {names}\nexec {sys.executable} "$@"\n', encoding="utf-8")
+    python.chmod(0o755)
+    path = place / "home/.config/outlive/config.toml"
+    path.write_text(path.read_text(encoding="utf-8").replace(sys.executable, str(python)), encoding="utf-8")
+    answer = run(cli, "find kept; rm -rf kept/outlive/*; mkdir -p kept/outlive/far/forged 2>&-")
+    assert "kept/outlive\n" in answer["output"] and "kept/outlive/" not in answer["output"]
+    assert (kept / "outlive" / "workspaces").is_dir() and not (kept / "outlive" / "far" / "forged").exists()
+    bounded.wait_empty()
+
+
 def test_a_call_may_ask_for_less_than_a_host_has_and_never_for_more(cli: Cli, bounded: FakeSsh) -> None:
     assert run(cli, "touch mine", "--sandbox", "read-only")["exit_code"] == 1
     for words in (("--sandbox", "off"), ("--elevated",), ("--network", "open")):

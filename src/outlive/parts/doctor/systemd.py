@@ -81,6 +81,7 @@ def _kill_mode(where: systemd.Unit) -> str | None:
             timeout=_ASK_S,
             check=False,
             env=own_programs.environment(os.environ),
+            cwd=own_programs.ELSEWHERE,
         )
     except (OSError, subprocess.TimeoutExpired):
         return None

@@ -20,7 +20,7 @@ from outlive.parts.masks import settings, values
 from outlive.parts.masks.masker import Masker
 from outlive.parts.masks.values import Value
 from outlive.store.output.masks import Find, Span
-from outlive.system import own_programs, paths, workspaces
+from outlive.system import mounts, own_programs, paths, workspaces
 
 _HEAD = frozenset({"schema_version", "ok", "type", "sessionId"})
 _MOST_JOBS = 10_000  # whose secrets a server remembers
@@ -107,6 +107,7 @@ def _require_no_link(fd: int, path: str, field: str) -> None:
     """Refuse what lies behind a link in a directory that jobs in sandboxes write. Errors: denied."""
     real = os.readlink(f"/proc/self/fd/{fd}")
     written = [*own_programs.known().workspaces, *workspaces.noted(os.environ)]
+    written += mounts.other_names(written)
     if real != path and paths.reached(path, written) != real:
         raise OutliveError("denied", f"{path} is a link, which a job may have made", details={"field": field})
 

@@ -127,4 +127,5 @@ def _opened(url: str) -> bool:
     """Return whether a browser was opened. It is found by a process that looks where no job can write."""
     code = "import sys, webbrowser; sys.exit(not webbrowser.open(sys.argv[1]))"
     command = [sys.executable, "-I", "-S", "-c", code, url]
-    return subprocess.run(command, env=own_programs.environment(os.environ), check=False).returncode == 0
+    env = own_programs.environment(os.environ)
+    return subprocess.run(command, env=env, cwd=own_programs.ELSEWHERE, check=False).returncode == 0

@@ -23,8 +23,6 @@ from outlive.store.inspection.inspection import Inspection
 from outlive.store.output.merged import Output
 from outlive.system import interpreter, own_programs
 
-_XDG = ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME")
-
 
 class Sandboxed(boundary.Boundary):
     def of_call(self, caller: Principal, host: Host | None, cwd: str, args: dict[str, Any]) -> Sandbox | None:
@@ -189,7 +187,7 @@ def _secret(caller: Principal) -> list[str]:
     for env in (caller.env, os.environ):
         ours += [env.get("OUTLIVE_ROOT", ""), env.get("OUTLIVE_CONFIG", "")]
         ours += [os.path.dirname(default_path(env)), state_directory(env)]
-        ours += [os.path.join(env[name], "outlive") for name in _XDG if env.get(name)]
+        ours += access.of_variables(env)
     return [path for path in dict.fromkeys(ours) if os.path.isabs(path) and path.strip("/")]
 
 

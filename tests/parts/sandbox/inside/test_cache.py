@@ -47,3 +47,25 @@ def test_no_job_keeps_the_name_of_the_cache(cli: Cli, place: Path, work: Path, j
     assert len(cached(place)) == 1
     cli.ok("kill", job)
     jobs.end()
+
+
+def test_nothing_is_made_where_a_link_of_a_job_in_the_place_of_the_cache_leads(
+    cli: Cli, place: Path, work: Path, jobs: Jobs
+) -> None:
+    """`~/.cache` is a link into a workspace, as to a larger disk. Of a caller whose HOME is another one it is not kept."""
+    home, other, victim = place / "at-home", place / "other", place / "victim"
+    for folder in (home, other, victim, work / "cache"):
+        folder.mkdir()
+    (home / ".cache").symlink_to(work / "cache")
+    inside = ("run", "--wait", "--sandbox", "workspace-write", "--network", "none")
+    env = {"HOME": str(home), "XDG_STATE_HOME": str(place / "state")}
+    cli.ok(*inside, "mkdir -p ~/.cache && touch ~/.cache/kept", env=env, cwd=other)
+    assert [*(work / "cache").rglob("kept")], "a link of the user is followed"
+    moved = "mv cache old && ln -s {} cache"
+    assert cli.ok(*inside, moved.format(victim), env=env, cwd=work)["exit_code"] == 1
+    theirs = {"HOME": str(place), "XDG_STATE_HOME": str(place / "state")}
+    assert cli.ok(*inside, moved.format(victim), env=theirs, cwd=work)["exit_code"] == 0
+    for cwd in (other, work):
+        assert cli.ok(*inside, "mkdir -p ~/.cache && touch ~/.cache/gone", env=env, cwd=cwd)["exit_code"] == 0
+    assert not [*victim.iterdir()]
+    jobs.end()

@@ -63,3 +63,17 @@ def test_a_bwrap_that_a_job_could_write_is_not_run(ground: Ground) -> None:
         assert answer["error"]["code"] == "sandbox_unavailable", answer
         assert str(path) in answer["error"]["message"]
         assert not Path(place, "ran").exists()
+
+
+@pytest.mark.parametrize("entry", ["go/pkg", ".local/bin"])
+def test_a_link_that_a_job_left_in_the_home_shows_other_jobs_nothing_of_what_it_leads_to(
+    ground: Ground, entry: str
+) -> None:
+    """The job was started in `~/go` or `~/.local`; one in another workspace is shown toolchains there."""
+    other = ground.directory("other")
+    ground.shell(f"mkdir -p ~/{entry} ~/.ssh; echo mine > ~/.ssh/id", other)
+    top, name = (ground.home / entry).parent, (ground.home / entry).name
+    left = ground.outlive("run", "--wait", *INSIDE, f"mv {name} before; ln -s ../.ssh {name}", cwd=top)
+    assert (left["exit_code"], (top / name).is_symlink()) == (0, True)
+    answer = ground.outlive("run", "--wait", *INSIDE, f"cat ~/{entry}/id", cwd=other)
+    assert answer["exit_code"] == 1 and "mine" not in answer["output"], answer

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from outlive.errors import OutliveError
-from outlive.system import own_programs
+from outlive.supervisor.events import sinks
+from outlive.system import own_programs, workspaces
 from support.cli import Cli, Jobs
 from support.mounts import Mounts
 
@@ -44,3 +45,20 @@ def test_no_program_comes_from_a_workspace_by_another_mount(place: Path, work: P
     for folder in (whole / "tools", part):
         with pytest.raises(OutliveError, match="passed over"):
             own_programs.find("ssh", {"PATH": str(folder), "HOME": str(place / "home")})
+
+
+def test_no_event_is_written_where_a_link_in_a_workspace_leads_by_another_mount(
+    place: Path, work: Path, mount: Mounts
+) -> None:
+    workspaces.note([str(work)], {"XDG_STATE_HOME": f"{place}/state"})
+    (place / "mine").write_text("mine\n")
+    (work / "told").symlink_to(place / "mine")
+    (work / "out").symlink_to(place)
+    other = mount.bind("mounted", work)
+    for path in ("told", "out/new/told"):
+        told = sinks.append({"event": 1}, str(other / path), [f"{place}/state/outlive"])
+        assert "is a link that a job in a sandbox could have made" in told["error"]
+    assert (place / "mine").read_text() == "mine\n"
+    assert not (place / "new").exists()
+    assert sinks.append({"event": 1}, str(other / "new" / "told"), [f"{place}/state/outlive"])["success"]
+    assert (work / "new" / "told").is_file()

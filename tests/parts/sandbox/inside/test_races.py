@@ -15,7 +15,7 @@ from outlive.parts.sandbox.confinement.guard import Guard
 from outlive.parts.sandbox.confinement.mounts import Mounts, add
 from outlive.parts.sandbox.reach import Reach
 from outlive.store.inspection.inspection import Inspection
-from outlive.system import paths
+from outlive.system import paths, workspaces
 from parts.sandbox.inside.test_break_out import USERS, Ground
 from parts.sandbox.inside.test_break_out import ground as ground  # noqa: PLC0414 - a fixture
 from support import wait
@@ -264,3 +264,22 @@ def test_one_look_that_fails_keeps_no_other_from_being_taken(tmp_path: Path, mon
     monkeypatch.setattr(after, "_is_harmless", failed)
     found = [(one["kind"], one["path"]) for one in after.check(sandbox_of(tmp_path), before)]
     assert ("settings", f"{tmp_path}/.envrc") in found and ("unchecked", f"{tmp_path}/new") in found
+
+
+@pytest.mark.parametrize("named", ["show", "toolchains"])
+def test_a_link_that_a_job_left_in_a_directory_of_the_system_shows_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, named: str
+) -> None:
+    """Its workspace was below /opt or /usr/src."""
+    root, system, state = tmp_path / "workspace", tmp_path / "opt", tmp_path / "state"
+    for folder in (root, system / "app", tmp_path / ".ssh"):
+        folder.mkdir(parents=True)
+    monkeypatch.setattr(visible_paths, "SYSTEM", (str(system),))
+    monkeypatch.setenv("XDG_STATE_HOME", str(state))
+    (system / "app" / "bin").symlink_to(tmp_path / ".ssh")
+    link, hide = [str(system / "app" / "bin")], [str(state / "outlive")]
+    mine = Sandbox.replace(sandbox_of(root), hide=hide)
+    given = Sandbox.replace(mine, show=link) if named == "show" else Sandbox.replace(mine, toolchains=link)
+    assert visible_paths.chosen(given) == [str(tmp_path / ".ssh")], "the system's own links are followed"
+    workspaces.note([str(system / "app")], {})
+    assert visible_paths.chosen(given) == []

@@ -148,6 +148,7 @@ def _sandbox(store: Store, asked: dict[str, Any] | None, cwd: str) -> Sandbox | 
     if asked is None:
         return None
     workdir = asked.get("workdir")
+    secret = [store.path, *access.of_variables(os.environ)]
     sandbox = access.resolved(
         granted=Granted(asked["mode"], asked["network"], asked["git"]),
         environment=os.environ,
@@ -159,7 +160,7 @@ def _sandbox(store: Store, asked: dict[str, Any] | None, cwd: str) -> Sandbox | 
         ),
         workspace=os.path.realpath(os.path.expanduser(workdir)) if workdir else None,
         homes=[os.path.expanduser("~")],
-        ours=access.Ours([store.path], [*interpreter.installed(), bubblewrap.PROGRAM], bubblewrap.find(None)),
+        ours=access.Ours(secret, [*interpreter.installed(), bubblewrap.PROGRAM], bubblewrap.find(None)),
     )
     own_programs.know(sandbox.roots)
     access.note(sandbox, os.environ)

@@ -52,6 +52,7 @@ def bounded(
         stderr=subprocess.PIPE,
         env=env,
         pass_fds=pass_fds,
+        cwd=own_programs.ELSEWHERE,
         start_new_session=True,
     )
     assert process.stdout is not None

@@ -31,7 +31,12 @@ def main(number: int, srun: str, engine_id: str, python: str, root: str, job_id:
     words += [*interpreter.words(python, "-EP", "outlive.parts.hosts.far.step"), root, job_id]
     with tempfile.TemporaryFile() as errors:
         step = subprocess.Popen(
-            words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, env=programs.environment()
+            words,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            env=programs.environment(),
+            cwd=own_programs.ELSEWHERE,
         )
         assert step.stdin is not None
         assert step.stdout is not None

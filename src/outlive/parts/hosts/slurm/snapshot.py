@@ -18,6 +18,7 @@ from outlive.errors import OutliveError
 from outlive.parts.hosts.slurm import programs, verdict
 from outlive.parts.hosts.slurm.record import SlurmRecord
 from outlive.store.root import Store
+from outlive.system import own_programs
 
 ASK_EVERY_S = 5.0
 WAIT_S = 3.0  # for the answer; a later one serves the next call
@@ -96,6 +97,7 @@ def _ask(store: Store, name: str, record: SlurmRecord, lock: int) -> None:
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         pass_fds=(lock,),
+        cwd=own_programs.ELSEWHERE,
         env=programs.environment(),
         start_new_session=True,
         umask=0o077,

@@ -24,6 +24,7 @@ if TYPE_CHECKING:  # a supervisor loads this, and no configuration
 _CACHES = ".cache/outlive/sandbox"  # below the home: what tools cache in sandboxes
 # Below the home: configuration, jobs and state, also where a variable of this caller names others
 _USUAL = (".config/outlive", ".local/share/outlive", ".local/state/outlive")
+_XDG = ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME")
 
 
 def is_workspace(path: str, homes: Iterable[str]) -> bool:
@@ -39,6 +40,11 @@ class Ours(NamedTuple):
     secret: Iterable[str]
     installed: Iterable[str]
     bwrap: str
+
+
+def of_variables(env: Mapping[str, str]) -> list[str]:
+    """Return what is ours where variables name other directories than the usual ones."""
+    return [os.path.join(env[name], "outlive") for name in _XDG if os.path.isabs(env.get(name, ""))]
 
 
 def resolved(
@@ -59,6 +65,9 @@ def resolved(
     roots = [path for path in roots if is_workspace(path, homes)]
     roots += [_written(_expanded(path, home), homes) for path in settings.write]
     outer = [path for path in dict.fromkeys(roots) if not is_in(path, [root for root in roots if root != path])]
+    hide = _to_hide(outer, settings, homes, ours, writes=writes)
+    # Where a job can have decided where ~/.cache leads, nothing is made there
+    caches = visible_paths.fixed(f"{home}/.cache", home, written=outer, states=hide)
     return Sandbox(
         mode=granted.mode,
         network=granted.network,
@@ -66,11 +75,11 @@ def resolved(
         roots=outer,
         root_ids=[_identity(path) for path in outer],
         home=home,
-        hide=_to_hide(outer, settings, homes, ours, writes=writes),
+        hide=hide,
         show=[_expanded(path, home) for path in settings.show],
         toolchains=[path for path in visible_paths.toolchains(environment or {}, home) if not is_in(path, outer)],
         protect=_to_protect(outer, ours),
-        cache=_cache(home, outer) if writes and outer and os.path.isdir(home) else None,
+        cache=_cache(caches, outer) if writes and outer and caches and os.path.isdir(home) else None,
         environment=list(settings.environment),
         bwrap=ours.bwrap,
     )
@@ -186,11 +195,11 @@ def _identity(path: str) -> list[int]:
     return [status.st_dev, status.st_ino]
 
 
-def _cache(home: str, roots: list[str]) -> str:
-    """Return the directory for what tools cache in the sandboxes of a workspace. Jobs of another
+def _cache(caches: str, roots: list[str]) -> str:
+    """Return the directory for what tools cache in the sandboxes of a workspace, below that of ~/.cache. Jobs of another
     workspace have another one, since what is in it gets into what is built there."""
     name = sha256("\0".join(roots).encode("utf-8", "surrogateescape"))[:16]
-    return os.path.join(os.path.realpath(f"{home}/.cache"), _CACHES.removeprefix(".cache/"), name)
+    return os.path.join(caches, _CACHES.removeprefix(".cache/"), name)
 
 
 def require_visible(sandbox: Sandbox, path: str, field: str) -> None:

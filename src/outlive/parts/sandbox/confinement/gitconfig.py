@@ -325,19 +325,19 @@ def _in_force(home: str, env: Mapping[str, str]) -> list[tuple[str, str, str]]:
     known = {name: env[name] for name in (*_FILES, "XDG_CONFIG_HOME") if env.get(name)}
     given = own_programs.environment({**known, "HOME": home, "PATH": os.defpath})
     try:
-        git = own_programs.find("git", env)
+        words = [own_programs.find("git", env), "-C", "/", "config", "--list", "--show-origin", "--null"]
+        words = own_programs.elsewhere(words, env)
     except OutliveError:
         return []
     output = fds.memory_file("settings", b"")
     with Closing(output):
-        words = [git, "-C", "/", "config", "--list", "--show-origin", "--null"]
         actions = [
             (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
             (os.POSIX_SPAWN_DUP2, output, 1),
             (os.POSIX_SPAWN_OPEN, 2, os.devnull, os.O_WRONLY, 0),
         ]
         try:
-            pid = os.posix_spawn(git, words, given, file_actions=actions)
+            pid = os.posix_spawn(words[0], words, given, file_actions=actions)
         except OSError:
             return []
         with Closing(os.pidfd_open(pid)) as ended:

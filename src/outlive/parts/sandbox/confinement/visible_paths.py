@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterable, Mapping
 
 from outlive.core.records import Sandbox
-from outlive.system import paths
+from outlive.system import mounts, paths, workspaces
 from outlive.system.fds import listed
 from outlive.system.paths import followed, may_change
 
@@ -108,8 +108,8 @@ def written(sandbox: Sandbox) -> list[str]:
 def chosen(sandbox: Sandbox) -> list[str]:
     """Return the directories that the configuration names, and those of the caller's environment, without links; as far
     as no job decides where they lead."""
-    places = [fixed(path, sandbox.home, written=written(sandbox)) for path in sandbox.show]
-    places += [fixed(path, sandbox.home) for path in sandbox.toolchains]
+    places = [fixed(path, sandbox.home, written=written(sandbox), states=sandbox.hide) for path in sandbox.show]
+    places += [fixed(path, sandbox.home, states=sandbox.hide) for path in sandbox.toolchains]
     return [path for path in places if path is not None]
 
 
@@ -122,7 +122,7 @@ def at_home(sandbox: Sandbox, name: str) -> str | None:
     steps = name.split("/")
     passed = [os.path.join(home, *steps[:number]) for number in range(1, len(steps))]
     trusted = [one for one in passed if not is_in(one, written(sandbox))]
-    return fixed(path, home, trusted, written=written(sandbox))
+    return fixed(path, home, trusted, written=written(sandbox), states=sandbox.hide)
 
 
 def entries(sandbox: Sandbox) -> dict[str, str]:
@@ -159,13 +159,20 @@ def toolchains(environment: Mapping[str, str], home: str) -> list[str]:
     return [path for path in named if fixed(path, home) is not None]
 
 
-def fixed(path: str, home: str, trusted: Iterable[str] = (), *, written: Iterable[str] = ()) -> str | None:
+def fixed(
+    path: str, home: str, trusted: Iterable[str] = (), *, written: Iterable[str] = (), states: Iterable[str] = ()
+) -> str | None:
     """Return where a path leads; None if a job can have decided that: each link on the way lies in the home itself, above
-    it, in a `trusted` directory, or where this user writes nothing, and none in `written`. In a workspace `.venv` may be a
-    link to your keys, made by a job so that the next one sees them. It is one look: at a second one there may be another link."""
+    it, in a `trusted` directory, or where this user writes nothing, and none in `written` or where a job could ever write:
+    what was noted in `states`, our state directories. In a workspace `.venv` may be a link to your keys, made by a job so
+    that the next one sees them. It is one look: at a second one there may be another link."""
     place, links = followed(path)
+    if not links:
+        return place
     is_known = all(
         is_in(home, [folder]) or is_in(folder, SYSTEM) or folder in trusted or not may_change(folder)
         for folder in map(os.path.dirname, links)
     )
-    return place if is_known and not any(is_in(link, written) for link in links) else None
+    noted = workspaces.noted_in(states) if is_known else []  # also below /opt, or ~/go
+    made = [*written, *noted, *mounts.other_names(noted)]
+    return place if is_known and not any(is_in(link, made) for link in links) else None
