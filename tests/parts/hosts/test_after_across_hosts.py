@@ -241,21 +241,6 @@ def test_no_program_of_the_workspace_is_run_in_an_allocation(
     assert not planted.exists() and (place / "asked").exists()
 
 
-def test_no_program_of_the_workspace_is_run_by_what_looks_at_other_jobs(
-    cli: Cli, planted: Path, place: Path, work: Path
-) -> None:
-    build = cli.ok("run", "--host", "cluster", "--snapshot-after", "0", gated(work, "true"))["job_id"]
-    until((place / "asked").exists, what="its guardian has asked")
-    (place / "asked").unlink()
-    for path in cli.root.glob(".slurm-*"):  # what Slurm said to other processes
-        path.unlink()
-    job = cli.ok("run", "--after", build, "--snapshot-after", "0", "true")["job_id"]
-    until((place / "asked").exists, what="the process that looks has asked")
-    (work / "go").touch()
-    assert cli.ok("wait", job, "--timeout-ms", "50000")["exit_code"] == 0
-    assert not planted.exists()
-
-
 @pytest.fixture(params=["cli", "mcp"])
 def with_other_file(
     request: pytest.FixtureRequest,
