@@ -56,12 +56,14 @@ def know(places: Iterable[str | None], named: Mapping[str, str] | None = None) -
 
 def known(*more: str) -> Known:
     """Return what this process knows, for another process of ours. `more`: further directories."""
-    return Known(workspaces=[*dict.fromkeys((*_workspaces, *more))], named={**_named})
+    return Known(workspaces=[*dict.fromkeys((*_workspaces, *more))], named={**_named}, path=os.environ.get("PATH"))
 
 
 def take(known: Known) -> None:
     """Take note of what another process of ours knows."""
     know(known.workspaces, known.named)
+    if known.path is not None:
+        os.environ.setdefault("PATH", known.path)
 
 
 class _Wall:

@@ -259,9 +259,12 @@ def test_an_address_in_the_options_of_a_host_is_no_path(place: Path) -> None:
     own_programs.require_unwritten(words, {"HOME": str(place / "home")}, "the options of this host")
 
 
-def test_what_one_process_knows_is_told_to_another() -> None:
-    own_programs.take(Known(workspaces=["/w"], named={"ssh": "/opt/ssh"}))
-    assert own_programs.known("/v", "/w") == Known(workspaces=["/w", "/v"], named={"ssh": "/opt/ssh"})
+def test_what_one_process_knows_is_told_to_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("PATH")
+    for path in ("/opt/bin", "/other"):  # a process that has one keeps it
+        own_programs.take(Known(workspaces=["/w"], named={"ssh": "/opt/ssh"}, path=path))
+    told = Known(workspaces=["/w", "/v"], named={"ssh": "/opt/ssh"}, path="/opt/bin")
+    assert own_programs.known("/v", "/w") == told
 
 
 def test_slurm_passes_on_nothing_that_its_own_programs_would_take_from_a_job(place: Path) -> None:

@@ -241,6 +241,24 @@ def test_no_program_of_the_workspace_is_run_in_an_allocation(
     assert not planted.exists() and (place / "asked").exists()
 
 
+def test_what_looks_at_other_jobs_finds_the_programs_of_slurm_as_its_caller_does(
+    cli: Cli, planted: Path, place: Path
+) -> None:
+    """It is started without variables. `squeue` of the workspace is first on PATH, and is passed over."""
+    fake_slurm.put(place / "programs", "sbatch", fake_slurm.TAKES)  # Slurm alone knows what became of the job
+    build = cli.ok("run", "--host", "cluster", "--snapshot-after", "0", "true")["job_id"]
+    job = cli.ok("run", "--after", build, "--snapshot-after", "0", "true")["job_id"]
+    try:
+        looker(job)
+        (place / "asked").unlink(missing_ok=True)
+        for path in cli.root.glob(".slurm-*"):  # what Slurm said to the calls
+            path.unlink()
+        until((place / "asked").exists, what="the process that looks has asked")
+        assert not planted.exists()
+    finally:
+        assert cli.ok("kill", job)["reason"] == "kill"
+
+
 @pytest.fixture(params=["cli", "mcp"])
 def with_other_file(
     request: pytest.FixtureRequest,
