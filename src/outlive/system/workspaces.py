@@ -1,8 +1,8 @@
 """The directories that jobs in sandboxes may write: those of all callers, servers and job roots of a user.
 
 Each is a link in a directory of the state directory, which no job is shown. The process that decides about a job makes it,
-before anything runs, so whoever looks for a program of outlive's own (own_programs.py) knows where jobs have been,
-whichever process that is and wherever it was started.
+before anything runs, so each process that looks for a program of outlive's own (own_programs.py) knows where jobs have
+been, wherever it was started.
 """
 
 import binascii
@@ -73,5 +73,6 @@ def _changed(folder: str) -> Iterator[int]:
 def _forget_gone(folder: str) -> None:
     links = [*_links(folder)]
     for link, path in links if len(links) >= _MANY else ():
-        if not os.path.lexists(path):
-            os.unlink(link)
+        with contextlib.suppress(FileNotFoundError):  # another process forgets it too
+            if not os.path.lexists(path):
+                os.unlink(link)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import binascii
+import os
 from pathlib import Path
 
 import pytest
@@ -43,6 +44,22 @@ def test_what_is_gone_is_forgotten_when_there_are_many(
     assert len(workspaces.noted(env)) == 3
     workspaces.note(["/new"], env)
     assert sorted(workspaces.noted(env)) == sorted([str(tmp_path), "/new"])
+
+
+def test_what_another_process_forgets_in_this_moment_keeps_nothing_from_being_noted(
+    env: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(workspaces, "_MANY", 2)
+    workspaces.note(["/gone/1", "/gone/2"], env)
+    unlink = os.unlink
+
+    def twice(path: str) -> None:
+        unlink(path)
+        unlink(path)
+
+    monkeypatch.setattr(os, "unlink", twice)
+    workspaces.note(["/new"], env)
+    assert workspaces.noted(env) == ["/new"]
 
 
 def test_a_program_found_to_be_safe_is_so_no_longer_once_a_job_may_write_it(
