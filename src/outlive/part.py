@@ -103,7 +103,7 @@ class Turns(NamedTuple):
 
     name: str
     at_once: int
-    running: Sequence[str]  # their ids; "" stands for one that was not asked about
+    running: Sequence[str]  # their ids; "" stands for a job that was not asked about
     waiting: Sequence[str]  # the same; the next one is first
     held_back: str = ""  # why the next one does not start, though not so many run: a sentence; "": it is for no reason
 

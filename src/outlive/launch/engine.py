@@ -88,7 +88,7 @@ class Engine(ABC):
         self, caller: Caller, host: Host, job: JobDir, start: Start, locks: Locks, *, awaited: bool = True
     ) -> socket.socket | None:
         """Hand a job over; the caller holds its locks. Return a socket on which the start is reported
-        as a supervisor does it, or None. Not `awaited`: nobody takes the job back if its host is out of reach now.
+        as a supervisor does it, or None. Not `awaited`: no caller takes the job back if its host is out of reach now.
         Errors: OutliveError; then nothing was handed over, and nothing will run."""
 
     @abstractmethod

@@ -100,8 +100,8 @@ def close_from(first: int, *, at_exec: bool = False) -> bool:
 
 
 def watch(path: str) -> int:
-    """Return a new fd that becomes readable when somebody changes the times of the file at `path`, and when one is closed that
-    was opened to write to it, by SIGKILL too. In that case the locks of the closed one are gone a moment later. Errors: OSError
+    """Return a new fd that becomes readable when a process changes the times of the file at `path`, or closes it after it was
+    opened to write to it, by SIGKILL too. In that case the locks of that process are gone a moment later. Errors: OSError
     where the kernel watches no more files: a user has 128 such fds by default."""
     fd = _libc("inotify_init1", os.O_CLOEXEC | os.O_NONBLOCK)
     if fd >= 0 and _libc("inotify_add_watch", fd, os.fsencode(path), _IN_ATTRIB | _IN_CLOSE_WRITE) < 0:

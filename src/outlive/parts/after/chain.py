@@ -255,7 +255,7 @@ def _start_order(plans: list[Plan]) -> list[Plan]:
 
 
 def _entry(ctx: Context, of: Definition, until: float) -> StartedJob:
-    """Return what is so of a job. One that had to hear that the last job is there starts just now."""
+    """Return what is so of a job. A job that had to hear that the last job is there starts just now."""
     state = "unknown"
     with suppress(OutliveError, OSError), lookup.open_known(ctx.caller, of.job_id) as job:
         state = adoption.inspect_and_adopt(ctx, job).state.state

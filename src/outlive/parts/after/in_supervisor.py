@@ -163,7 +163,7 @@ def _is_there(request: Request, job_id: str) -> bool | None:
     """Return whether a job was given to a supervisor, or to a person; None if it never will be, since who made it was killed."""
     try:
         with Request.replace(request, job_id=job_id).open_job() as job:
-            is_held = job.is_supervised()  # first: whoever lets go of it has written the state before
+            is_held = job.is_supervised()  # first: a process lets go of it after it wrote the state
             state = job.read_state()
             has_begun = state is not None and (state.phase != "created" or LAST in state.kept)
             if state is not None and state.finished and state.pid is None:  # its caller may take all back, and it first

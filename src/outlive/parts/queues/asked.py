@@ -27,7 +27,7 @@ class Place(Record, omitted=("ticket", "since", "slot", "owner", "within")):
     ticket: int | None = None
     since: str | None = None  # when it joined the line
     slot: int | None = None
-    owner: str | None = None  # the job that was given the slot: this one, or the one that it was started inside of
+    owner: str | None = None  # the job that was given the slot: this job, or the job that it was started inside of
     within: str | None = None  # the slots of the jobs that it was started inside of (table.py)
 
 

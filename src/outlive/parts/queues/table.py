@@ -8,8 +8,8 @@ job lives. So a SIGKILL of both frees no slot whose command runs, and none is ta
 A job in line holds the lock of its ticket, a byte far behind the slots: for each priority there is a range, the highest
 first, and in it a byte for each microsecond since the boot. So the first lock is that of the job whose turn it is; the line
 needs no counter, and there is nothing in it that could be spoilt, or left by a process that was killed. No lock is waited
-for: a stopped process keeps none that others need, but its place. Who lets go of a lock changes the times of the file, and the
-kernel closes it for who is killed: the first jobs in line have the kernel wake them then.
+for: a stopped process keeps none that others need, but its place. A process that lets go of a lock changes the times of the file,
+and the kernel closes it for a process that is killed: it wakes the first jobs in line then.
 """
 
 from __future__ import annotations

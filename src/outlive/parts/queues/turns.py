@@ -40,7 +40,7 @@ def _members(inspections: Iterable[Inspection]) -> Iterator[_Member]:
 
 
 def _turns(path: str, members: list[_Member]) -> Turns | None:
-    """Return whose turn it is in one queue; None if it is nobody's and no one waits, or that cannot be seen."""
+    """Return whose turn it is in one queue; None if no job has a place or waits, or that cannot be seen."""
     try:
         table = Table.read(path)
     except OSError:

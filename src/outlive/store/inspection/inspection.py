@@ -38,7 +38,7 @@ class Inspection:
 
 def is_elsewhere(definition: Definition, state: State | None) -> bool:
     """Return whether the processes of a job are on another machine, or are to be: those of a job
-    that is not started yet are where it will be started, but for one that waits before its host gets it."""
+    that is not started yet are where it will be started, but for a job that waits before its host gets it."""
     if definition.host is not None and not (state is not None and state.waits):
         return True
     if state is None or state.state == "unknown" or (state.machine is None and state.phase == "launching"):

@@ -250,7 +250,7 @@ def end_unasked(job: JobDir, inspection: Inspection, is_certain: Callable[[JobDi
 
 
 def failed(definition: Definition, state: State, reason: str, message: str, ending: Ending | None = None) -> State:
-    """Return the state of a job that ends now without an outcome. Of one that never ran it says when it was made."""
+    """Return the state of a job that ends now without an outcome. If it never ran, it says when the job was made."""
     return State.replace(
         state,
         state="failed",

@@ -1,4 +1,4 @@
-"""Where a job in a sandbox has written, no program of outlive's own is taken from, whoever calls next and from where."""
+"""Where a job in a sandbox has written, no program of outlive's own is taken from, by no caller and from nowhere."""
 
 from __future__ import annotations
 
