@@ -199,8 +199,8 @@ def test_the_configuration_on_its_page_is_what_holds_without_a_file(place: Path)
     path.write_text(pages.blocks(REFERENCE / "configuration.md", "toml")[0])
     shown = config.load({}, str(path))
     for section, keys in checks.known().items():
-        for key, (_, default, *_) in keys.items():
-            assert shown.set_in(section).get(key, default) == default, (
+        for key, setting in keys.items():
+            assert shown.set_in(section).get(key, setting.default) == setting.default, (
                 f"the page tells another default of {section}.{key}"
             )
             assert key in pages.text_of(REFERENCE / "configuration.md"), key

@@ -59,7 +59,7 @@ STDLIB_ONLY = (
 # Never at the top of a module: RE2 is for a job that has a pattern to watch.
 LATE_ONLY = {"re2"}
 HEAVY = {
-    "asyncio", "argparse", "dataclasses", "pydantic", "anyio", "mcp", "ulid", "re2", "inspect", "pyte", "urwid",
+    "asyncio", "argparse", "pydantic", "anyio", "mcp", "ulid", "re2", "inspect", "pyte", "urwid",
 }  # fmt: skip
 
 
@@ -404,6 +404,17 @@ def test_type_checkers_are_told_apart_in_few_places() -> None:
         if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
     ]
     assert len(blocks) <= MAX_BLOCKS, blocks
+
+
+def test_there_is_one_kind_of_record() -> None:
+    """A NamedTuple takes ten times as long to declare, a dataclass a hundred times (docs/explanation/dependencies.md)."""
+    others = [
+        f"{path.relative_to(SOURCE)}: {name}"
+        for path in MODULES
+        for name in ("NamedTuple", "namedtuple", "dataclasses")
+        if re.search(rf"^(from|import)\b.*\b{name}\b", path.read_text(encoding="utf-8"), re.MULTILINE)
+    ]
+    assert not others
 
 
 def test_an_import_inside_a_function_is_rare_and_says_why() -> None:

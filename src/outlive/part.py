@@ -8,7 +8,9 @@ code of the part ("module:name"): it is read where nothing of the part runs.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from outlive.core.record import Value
 
 if TYPE_CHECKING:  # TAB loads this, and a supervisor of a job with limits
     from outlive import answers, config
@@ -39,7 +41,7 @@ Text: TypeAlias = "sources.Text"
 View: TypeAlias = "sources.View"
 
 
-class Act(NamedTuple):
+class Act(Value):
     """What a caller is about to do. `verb`: as typed, or what comes of it (denied, ask). `facts`: what else there is to say
     of it, of which None is nothing."""
 
@@ -51,7 +53,7 @@ class Act(NamedTuple):
     overrides: Mapping[str, str] = {}  # the variables that were given for it, with those of its files
 
 
-class Look(NamedTuple):
+class Look(Value):
     """A look at a job, for an answer of a call."""
 
     ctx: Context
@@ -61,7 +63,7 @@ class Look(NamedTuple):
     silent_ms: int | None = None  # since when it has printed nothing; None: not known, or there is more to say
 
 
-class LogCall(NamedTuple):
+class LogCall(Value):
     """A call of `log`. `stream`: 0 or 1; None: both, merged. `given`: its arguments by their names."""
 
     ctx: Context
@@ -72,7 +74,7 @@ class LogCall(NamedTuple):
     given: Mapping[str, Any]
 
 
-class Selected(NamedTuple):
+class Selected(Value):
     """The jobs that a call is about, as far as the caller may see them. `hint`: what a list says of them, or of there being
     none. `name`: what they are together, for a sentence: "the group web". `in_order`: a list has them in this order."""
 
@@ -82,14 +84,14 @@ class Selected(NamedTuple):
     in_order: bool = False
 
 
-class Said(NamedTuple):
+class Said(Value):
     """What a part says of a job. `fields`: a record of the class that the part declares; None: they are not there."""
 
     fields: Fields | None
     advice: Sequence[Advice] = ()
 
 
-class Need(NamedTuple):
+class Need(Value):
     """Another job that a job waits for before it starts."""
 
     job_id: str
@@ -98,7 +100,7 @@ class Need(NamedTuple):
     holds: bool = False  # it does, or did
 
 
-class Turns(NamedTuple):
+class Turns(Value):
     """Jobs of which only so many run at a time: those whose turn it is, and the line of those that wait for theirs."""
 
     name: str
@@ -108,7 +110,7 @@ class Turns(NamedTuple):
     held_back: str = ""  # why the next one does not start, though not so many run: a sentence; "": it is for no reason
 
 
-class Hold(NamedTuple):
+class Hold(Value):
     """A person who holds the keyboard of a job's terminal. `since`: a time stamp."""
 
     held_by: str
@@ -117,7 +119,7 @@ class Hold(NamedTuple):
     warning: str  # for a program that has typed nevertheless
 
 
-class Beside(NamedTuple):
+class Beside(Value):
     """What a part says beside what a job used."""
 
     figure: str  # time | memory | processes, beside which it stands; "": none of these

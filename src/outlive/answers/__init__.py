@@ -7,11 +7,11 @@ answers. `typing.get_type_hints` gives the types to the schema; a call needs non
 from __future__ import annotations
 
 from functools import cache
-from typing import Any, ClassVar, NamedTuple, dataclass_transform
+from typing import Any, ClassVar, dataclass_transform
 
 from outlive.core.place import resolve_name
 from outlive.core.record import ABSENT as ABSENT
-from outlive.core.record import Record
+from outlive.core.record import Record, Value
 
 # How `detail: brief` shows a field
 IF_SAID = "if it says something"  # not if it is null, false or empty
@@ -30,7 +30,7 @@ _EXACT = ("enum", "pattern", "format", "const")  # what has one of these in its 
 _NO_SCHEMA = frozenset({"brief", "place", "human", "keep", "without", "entry", "verbatim"})
 
 
-class Field(NamedTuple):
+class Field(Value):
     """What is known of a field besides its type.
 
     `how`: `brief`, `place` and `human` as above; `keep`, of a part: the fields that the brief form of this answer shows too;
@@ -76,7 +76,7 @@ class Field(NamedTuple):
 
     def kept(self) -> Field:
         """Return the field as the brief form shows it."""
-        return self._replace(how={**self.how, "brief": IF_SAID})
+        return self.changed(how={**self.how, "brief": IF_SAID})
 
 
 def field(help: str, **how: Any) -> Any:

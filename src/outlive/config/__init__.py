@@ -7,11 +7,11 @@ and checked by `checks`.
 
 import os
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from outlive import limits
 from outlive.core.base_directories import base_directory, state_directory
-from outlive.core.record import Record
+from outlive.core.record import Record, Value
 from outlive.core.records import LOCAL, Bounds
 from outlive.core.units import duration_ms
 
@@ -40,7 +40,7 @@ TABLES = "array of tables"
 DURATION, DURATION_OR_0 = "duration", "duration or 0"
 
 
-class Setting(NamedTuple):
+class Setting(Value):
     """A key of the configuration: its type, its default, and the least and the most of a number."""
 
     kind: str

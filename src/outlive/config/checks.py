@@ -56,7 +56,8 @@ def known() -> Mapping[str, Mapping[str, Setting]]:
 
 def checked(section: str, key: str, value: Any, where: str) -> object:
     """Return the value of a key as it is used. Errors: config_error."""
-    kind, _, least, most, _ = known()[section][key]
+    setting = known()[section][key]
+    kind, least, most = setting.kind, setting.least, setting.most
     if kind == DURATION_OR_0 and value in (0, "0") and not isinstance(value, bool):
         return "0"
     if key.endswith("_bytes") and isinstance(value, str):

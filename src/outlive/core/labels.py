@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from outlive import limits
+from outlive.core.record import Value
 from outlive.errors import OutliveError
 
 SESSION_VARIABLE = "CLAUDE_CODE_SESSION_ID"  # in the shells and servers that a client starts for its agent
@@ -52,7 +51,7 @@ def is_port_name(text: str) -> bool:
     return plain.isascii() and plain.isalnum() and text[0].isalpha() and len(text) <= limits.PORT_NAME_CHARS
 
 
-class Origin(NamedTuple):
+class Origin(Value):
     """Where a job comes from, which decides who may reach it: scope, owner, directory and session, as in `core/records.py`."""
 
     scope: str | None

@@ -1,13 +1,13 @@
 """The one class of what is stored, sent and answered: a `Record` declares each of its values once.
 
-A value that only passes between functions is a `typing.NamedTuple`. Why neither is a dataclass or a `msgspec.Struct`, and
-why not all are NamedTuples: docs/explanation/dependencies.md.
+A `Value` is one that only passes between functions. Why they are neither dataclasses, NamedTuples nor `msgspec.Struct`s:
+docs/explanation/dependencies.md.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
-from typing import Any, ClassVar, NamedTuple, ParamSpec, Self, TypeVar, dataclass_transform
+from typing import Any, ClassVar, ParamSpec, Self, TypeVar, dataclass_transform
 
 from outlive import limits
 
@@ -16,14 +16,6 @@ _R = TypeVar("_R")
 _UNION: type = type(int | None)
 _PLAIN = frozenset({str, int, bool, float, type(None)})
 ABSENT: Any = object()  # a value that is not there: it is not in the JSON
-
-
-class Layout(NamedTuple):
-    """The types of a record's values."""
-
-    types: list[tuple[str, tuple[type, ...]]]  # name, and its types in JSON
-    held: list[tuple[str, type | None, type[Record]]]  # name; list, dict or None; and what records it holds
-    texts: list[str]  # names of lists of strings
 
 
 def _mapped(convert: Callable[[Any], Any], container: type | None, value: Any) -> Any:
@@ -62,7 +54,7 @@ class Record:
 
     What is read from a file has types that are known when the class is made: a module that declares such a record does
     not import `annotations` from `__future__`. To the type checker a subclass is a frozen dataclass, whose values are
-    given by name; `frozen=False` and `kw_only=False` say otherwise, as for a dataclass.
+    given by name; `frozen=False` says otherwise, as for a dataclass.
 
     `omitted`: names of values that are left out of the JSON when they are None. A file without a value that has no
     default makes no sense.
@@ -73,7 +65,7 @@ class Record:
     _OMITTED: ClassVar[Collection[str]] = ()
     _INLINE: ClassVar[Collection[str]] = ()  # names of records whose values stand in their place
 
-    def __init_subclass__(cls, omitted: tuple[str, ...] = (), *, frozen: bool = True, kw_only: bool = True) -> None:
+    def __init_subclass__(cls, omitted: tuple[str, ...] = (), *, frozen: bool = True) -> None:
         cls.FIELDS = {name: vars(cls).get(name, ABSENT) for name in cls.__annotations__}
         cls._OMITTED, cls._LAYOUT = omitted, None
         if not frozen:
@@ -185,6 +177,26 @@ class Record:
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(f'{k}={v!r}' for k, v in vars(self).items())})"
+
+
+@dataclass_transform(kw_only_default=False, frozen_default=True)
+class Value(Record):
+    """A record that passes between functions: what it is made of is given by place too, and it may be a key."""
+
+    def changed(self, **values: Any) -> Self:
+        """Return a copy with other values."""
+        return type(self)(**{**vars(self), **values})
+
+    def __hash__(self) -> int:
+        return hash(tuple(vars(self).values()))
+
+
+class Layout(Value):
+    """The types of a record's values."""
+
+    types: list[tuple[str, tuple[type, ...]]]  # name, and its types in JSON
+    held: list[tuple[str, type | None, type[Record]]]  # name; list, dict or None; and what records it holds
+    texts: list[str]  # names of lists of strings
 
 
 def are_sizes(value: list[int] | None, count: int) -> bool:

@@ -1,10 +1,10 @@
 """Job records: what was asked for (`Definition`), what is so now (`State`), and what they hold. Pure."""
 
 from collections.abc import Iterable
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 from outlive import limits
-from outlive.core.record import Record, are_sizes, is_passable, is_terminal_size
+from outlive.core.record import Record, Value, are_sizes, is_passable, is_terminal_size
 
 STATES = ("created", "running", "exited", "killed", "failed", "unknown")
 FINISHED = frozenset({"exited", "killed", "failed"})
@@ -39,7 +39,7 @@ class Machine(Record):
     boot_id: str = ""
 
 
-class Granted(NamedTuple):
+class Granted(Value):
     """The sandbox that a call gets."""
 
     mode: str

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from outlive.core.quoted import cut, one_line
+from outlive.core.record import Value
 
 _SHELLS = frozenset({"sh", "bash", "dash", "ash", "ksh", "mksh", "zsh"})
 
@@ -100,7 +100,7 @@ class _Unclear(Exception):
     """Why the string is no shell script, or is not read here."""
 
 
-class Script(NamedTuple):
+class Script(Value):
     """What a string says.
 
     `commands`: none of a string that cannot be read. `unsure`: why shells may read it otherwise, or run something else;

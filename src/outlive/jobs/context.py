@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from outlive.config import Config
-from outlive.core.record import Record
+from outlive.core.record import Value
 from outlive.core.records import Definition
 from outlive.core.rights import Rights
 from outlive.system import own_programs
@@ -25,7 +25,7 @@ def know(config: Config, env: Mapping[str, str], *workspaces: str | None) -> Non
     own_programs.know([*workspaces, *config.workspaces(env)], config.programs())
 
 
-class Principal(Record, kw_only=False):
+class Principal(Value):
     """Who calls, over which store, with which configuration and rights: what is known before a call, and does not
     change in it.
 
@@ -69,14 +69,14 @@ class Principal(Record, kw_only=False):
         return Principal(**{**known, **values})
 
 
-class Decided(NamedTuple):
+class Decided(Value):
     """What a gate (starting/gate.py) decided about a job, and by which rule."""
 
     decision: str  # allow | ask | deny
     rule: str | None
 
 
-class Titled(NamedTuple):
+class Titled(Value):
     """The job that a title named in this call, and a sentence if other jobs have the title too."""
 
     job_id: str

@@ -6,10 +6,11 @@ import json
 import socket
 import time
 from contextlib import closing
-from typing import Any, NamedTuple
+from typing import Any
 
 from outlive import limits
 from outlive.core.members import object_of, parse_json, text_of
+from outlive.core.record import Value
 from outlive.errors import OutliveError
 from outlive.jobs.processes import stopped
 from outlive.launch import engines
@@ -25,7 +26,7 @@ _FAR_S = 25.0
 _CHECK = "Check with poll what arrived before you repeat it."
 
 
-class Awaited(NamedTuple):
+class Awaited(Value):
     """Wait until one of `fds` is readable, or until `deadline` (time.monotonic seconds; None: no limit)."""
 
     fds: tuple[int, ...]

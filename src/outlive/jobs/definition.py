@@ -115,7 +115,14 @@ def plan(ctx: Context, job_id: str, *, start_now: bool, **args: Any) -> Plan:
     if ctx.face == "cli":  # a server says it once on its stderr: no model can mend its environment
         hints += [f"{line}." for line in ctx.config.ignored]
     hint = " ".join(hints) or None
-    return Plan(definition, {**from_files, **env}, stdin_data=data, stdin_fd=stdin_fd, script=script, hint=hint)
+    return Plan(
+        definition=definition,
+        overrides={**from_files, **env},
+        stdin_data=data,
+        stdin_fd=stdin_fd,
+        script=script,
+        hint=hint,
+    )
 
 
 def check_parts(definition: Definition) -> None:

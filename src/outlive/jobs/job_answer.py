@@ -128,7 +128,7 @@ def _advice(inspection: Inspection, job: JobDir, asks: Prompt, supervisor: Stopp
         return advice.told(advice.SUPERVISOR, _of_stopped(pid), supervisor_pid=pid)
     if asks.keyboard:
         hold = parts.keyboard(job)
-        return advice.told(advice.KEYBOARD, hold and hold.hint)
+        return advice.told(advice.KEYBOARD, None if hold is None else hold.hint)
     if asks.waiting_for_input:
         return advice.told(advice.INPUT, _how_to_answer(inspection, asks))
     found: list[Advice] = []

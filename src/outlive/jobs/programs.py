@@ -11,12 +11,12 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from typing import NamedTuple
 
 import outlive
 from outlive import limits
 from outlive.core import shell_strings
 from outlive.core.quoted import one_line
+from outlive.core.record import Value
 from outlive.core.records import Definition
 from outlive.core.shell_strings import Command
 from outlive.store import atomic_file
@@ -83,7 +83,7 @@ _ENDING = frozenset({"exit", "exec", "return"})  # behind these any command may 
 _MOST_DEPTH = 5  # of `bash -c` in `bash -c`
 
 
-class Programs(NamedTuple):
+class Programs(Value):
     """The names of the commands of a string, without their directories."""
 
     deciding: frozenset[str]  # one of them gave the code

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from outlive import parts
 from outlive.config import Config, HostSettings
 from outlive.core.nearest import nearest
 from outlive.core.place import resolve_name
+from outlive.core.record import Value
 from outlive.core.records import LOCAL, Definition
 from outlive.errors import argument, invalid
 from outlive.store.inspection import handed_over, unseen_end
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from outlive.launch.engine import Caller, Engine
 
 
-class Host(NamedTuple):
+class Host(Value):
     """A host of the configuration."""
 
     name: str

@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from outlive.core.ids import sha256
 from outlive.core.labels import SESSION_VARIABLE
+from outlive.core.record import Value
 from outlive.core.rights import Rights
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ _NAME_CHARS = 40
 _MARK_CHARS = 6
 
 
-class Caller(NamedTuple):
+class Caller(Value):
     """The caller of a request.
 
     `owner` is shown with its jobs, and lists are filtered by it. `client` is the key of its read

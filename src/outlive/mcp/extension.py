@@ -9,18 +9,19 @@ of another method, or a call of a tool of a part, meets neither.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection, Mapping
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 from mcp import MCPError, types
 from mcp.server.context import HandlerResult
 
+from outlive.core.record import Value
 from outlive.mcp.caller import Caller, CallerOf, Request
 from outlive.mcp.tools.call import Around, Calls
 
 Answer: TypeAlias = dict[str, object]  # the full envelope of a call
 
 
-class Front(NamedTuple):
+class Front(Value):
     """What an extension is made with. `result` makes the result of a tool of an answer, for the client of this name.
     `channel`: this option was given."""
 
@@ -30,7 +31,7 @@ class Front(NamedTuple):
     channel: bool = False
 
 
-class Handler(NamedTuple):
+class Handler(Value):
     """What answers the requests of one method, whose params have this type. None leaves a request to the next part that
     has the method."""
 
@@ -38,7 +39,7 @@ class Handler(NamedTuple):
     answer: Callable[[Request, Any], Awaitable[HandlerResult]]
 
 
-class Call(NamedTuple):
+class Call(Value):
     """A call of one of the two tools."""
 
     ctx: Request
@@ -46,7 +47,7 @@ class Call(NamedTuple):
     caller: Caller
 
 
-class Instead(NamedTuple):
+class Instead(Value):
     """A result that a call is answered with in place of its answer. `sent` is called with whether it has been written."""
 
     result: HandlerResult

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import NamedTuple
 
 from outlive.config import Config
+from outlive.core.record import Value
 from outlive.errors import OutliveError
 from outlive.store.root import Store
 
 OK, WARN, FAIL = "ok", "warn", "fail"
 
 
-class Finding(NamedTuple):
+class Finding(Value):
     """One result. `found`: what there is; `advice`: what to do; `details`: the facts for a program."""
 
     status: str
@@ -21,7 +21,7 @@ class Finding(NamedTuple):
     advice: str | None = None
     details: dict[str, object] | None = None
 
-    def to_dict(self, name: str) -> dict[str, object]:
+    def told(self, name: str) -> dict[str, object]:
         told: dict[str, object] = {"name": name, "status": self.status, "found": self.found}
         if self.advice is not None:
             told["advice"] = self.advice

@@ -6,15 +6,15 @@ import os
 import time
 from collections.abc import Iterator
 from contextlib import suppress
-from typing import NamedTuple
 
+from outlive.core.record import Value
 from outlive.system import fds, process
 
 _SERVERS = (b"mcp", b"serve")
 _GLOBALS_WITH_VALUE = (b"--root", b"--config")
 
 
-class Server(NamedTuple):
+class Server(Value):
     pid: int
     words: list[bytes]  # of its command line
     since: float  # seconds since the epoch

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+
+from outlive.core.record import Value
 
 _FOLDED = 3  # so many equal rows in a row are shown as one line
 
 
-class Screen(NamedTuple):
+class Screen(Value):
     """`lines`: one string a row, without blanks at its end. `row`, `column`: the cursor, from 0. `title`: None if there is
     none. `since`: the output position from which it was drawn. `exact`: False if something that was printed before may be
     missing. `paint` returns what draws it on another terminal."""

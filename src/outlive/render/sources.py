@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import closing
-from typing import Any, NamedTuple, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 from outlive.answers.spans import Gap
 from outlive.config import Config
 from outlive.core.ids import short_id
+from outlive.core.record import Value
 from outlive.core.records import PLAIN
 from outlive.render.decode import decode, hides_bytes, leading_cut
 from outlive.render.plain_text import readable, without_begun, without_rest
@@ -59,7 +60,7 @@ def lines_of(job: JobDir, output: Output, stream: int | None, text: Text | None)
     return Lines(job, output, stream) if text is None else text.lines_of(job, stream)
 
 
-class Excerpted(NamedTuple):
+class Excerpted(Value):
     """A part of an excerpt: its text, where its bytes begin, and these with 0x0A where a line ends; None: a line of ours."""
 
     text: str
@@ -171,8 +172,7 @@ def lines_kept(lines: Lines, start: int, stop: int) -> int:
 class View:
     """At most `max_bytes` of text, with escape sequences if `raw`. `show`: what is chosen of longer output; `auto`:
     the lines that report a failure, which `matchers` of the configuration and those built in name, the end and the beginning; `plain`: the
-    beginning and the end. `decoding` of the output (`decoding` in window.py). (A NamedTuple would
-    take a call of the command line 1 ms.)"""
+    beginning and the end. `decoding` of the output (`decoding` in window.py)."""
 
     def __init__(
         self,

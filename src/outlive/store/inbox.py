@@ -17,11 +17,11 @@ import os
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from typing import NamedTuple
 
 from outlive import limits
 from outlive.core.ids import is_id, sha256
 from outlive.core.labels import SESSION_VARIABLE
+from outlive.core.record import Value
 from outlive.store import atomic_file
 from outlive.store.root import Store
 from outlive.system import locks
@@ -54,13 +54,16 @@ def family_of(client: str, directory: str | None) -> str:
     return mark_of(f"{client}\0{directory or ''}")
 
 
-class Told(NamedTuple):
+class Told(Value):
     """What a session was told of a job: its `end` or not, and `offset` bytes of its history. `call` is how the call that
     started the job stands."""
 
     call: int = ANSWERED
     end: bool = False
     offset: int = 0
+
+    def to_bytes(self) -> bytes:
+        return _ENTRY % (self.call, self.end, self.offset)
 
     @classmethod
     def read(cls, fd: int) -> Told:
@@ -97,7 +100,7 @@ class Claim:
             self.inbox.forget(self.job_id)
             return
         with suppress(OSError):
-            os.pwrite(self._fd, (_ENTRY % told)[_CALL_BYTES:], _CALL_BYTES)
+            os.pwrite(self._fd, told.to_bytes()[_CALL_BYTES:], _CALL_BYTES)
 
 
 class Inbox:
@@ -279,7 +282,7 @@ class Inbox:
         for _ in range(2):  # the directory may have been deleted
             self._hold()
             with suppress(OSError), Closing(self._open(job_id, os.O_WRONLY | os.O_CREAT)) as fd:
-                os.pwrite(fd, _ENTRY % Told(), 0)
+                os.pwrite(fd, Told().to_bytes(), 0)
                 return
             self._let_go()
 

@@ -10,16 +10,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from importlib import import_module
-from typing import Any, NamedTuple
+from typing import Any
 
 from outlive import parts
+from outlive.core.record import Value
 from outlive.core.records import Definition, State
 from outlive.supervisor.ending.members import Reaper
 from outlive.supervisor.event_loop import EventLoop
 from outlive.supervisor.request import Request
 
 
-class Running(NamedTuple):
+class Running(Value):
     """What can be seen and done while the command runs."""
 
     loop: EventLoop
@@ -29,7 +30,7 @@ class Running(NamedTuple):
     end: Callable[[str, str], None]  # end the job, with this reason and this sentence
 
 
-class Waiting(NamedTuple):
+class Waiting(Value):
     """What can be done while a job waits for its start. The job is `created`, and callers see, end and delete it."""
 
     loop: EventLoop

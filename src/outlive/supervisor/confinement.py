@@ -10,9 +10,9 @@ from __future__ import annotations
 import socket
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
 
 from outlive import parts
+from outlive.core.record import Value
 from outlive.core.records import Sandbox
 from outlive.system import spawn
 
@@ -21,14 +21,14 @@ class Unavailable(spawn.BeforeExec):
     """A sandbox that could not be set up: nothing ran."""
 
 
-class Inside(NamedTuple):
+class Inside(Value):
     """A command that runs in a sandbox, and the first process of the sandbox."""
 
     command: int
     init: int
 
 
-class How(NamedTuple):
+class How(Value):
     """In which directory a command starts, with which umask (None: ours), and whether its stdin is a
     terminal. `folder`: an fd of the directory of its job, for the record of what is there before
     it. `prepare`: see spawn.spawn. `cwd_id`: device and inode of the directory, if it has to

@@ -22,8 +22,8 @@ import stat
 import struct
 import time
 from collections.abc import Iterable
-from typing import NamedTuple
 
+from outlive.core.record import Value
 from outlive.system.fds import Closing
 
 # Kinds of system calls. _READ_SECOND: the source is the second argument
@@ -64,7 +64,7 @@ _GONE = (FileNotFoundError, ProcessLookupError)
 _tables: tuple[dict[int, int], dict[int, int]] | None = None
 
 
-class Target(NamedTuple):
+class Target(Value):
     """The input of a job: a pipe, a terminal, or both."""
 
     pipe: tuple[int, int] | None = None  # (st_dev, st_ino) of the stdin pipe
@@ -120,7 +120,7 @@ def inspect_threads(pids: Iterable[int], target: Target) -> ThreadStates:
     return states
 
 
-class _Thread(NamedTuple):
+class _Thread(Value):
     """A sleeping thread."""
 
     where: str  # /proc/PID/task/TID

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from typing import NamedTuple
 
 from outlive.core import records
+from outlive.core.record import Value
 from outlive.system import fds, mounts
 from outlive.system.process import namespace
 
@@ -23,7 +23,7 @@ _USUAL = {
 _found: tuple[dict[str, str], records.Group, Group | None] | None = None  # by `record`: paths, groups
 
 
-class Group(NamedTuple):
+class Group(Value):
     """A directory of files. `path` is its place in its hierarchy, as /proc/PID/cgroup has it."""
 
     directory: str

@@ -14,7 +14,9 @@ import fcntl
 import os
 import struct
 from collections.abc import Iterator
-from typing import NamedTuple, Self
+from typing import Self
+
+from outlive.core.record import Value
 
 # linux/fcntl.h; a Python that was built with an old C library has no names for them
 _GETLK, _SETLK, _SETLKW = 36, 37, 38
@@ -99,7 +101,7 @@ def held_by_others(fd: int, first: int, stop: int) -> Iterator[int]:
             todo += [(first, found.first), (found.first + found.length if found.length else stop, stop)]
 
 
-class _Lock(NamedTuple):
+class _Lock(Value):
     """A lock on bytes of a file."""
 
     kind: int

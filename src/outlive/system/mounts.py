@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
 
+from outlive.core.record import Value
 from outlive.system.fds import content
 from outlive.system.paths import is_in
 
 _MOUNTS = "/proc/self/mountinfo"
 
 
-class Mount(NamedTuple):
+class Mount(Value):
     """One mount. `root` is the directory of the file system `device` that is seen at `point`; `type` is
     `ext4`, `nfs4`, …; `options` are those of the file system."""
 

@@ -10,8 +10,9 @@ from __future__ import annotations
 import socket
 import struct
 from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
+from outlive.core.record import Value
 from outlive.system import process
 
 _LISTEN = 10  # TCP_LISTEN, <netinet/tcp.h>
@@ -21,7 +22,7 @@ _MOST_TARGETS = 8
 _MAPPED = "::ffff:"  # an IPv4 address written as an IPv6 one (ipv6(7))
 
 
-class Listener(NamedTuple):
+class Listener(Value):
     """A listening socket. `address` is in its one form (see `_plain`). `user` made it."""
 
     address: str
@@ -147,14 +148,14 @@ def _family(address: str) -> int:
     return 0
 
 
-class Reached(NamedTuple):
+class Reached(Value):
     """Whether a connection could be made: the `address` that answered, or the `refusal`."""
 
     address: str | None = None
     refusal: str | None = None
 
 
-class Target(NamedTuple):
+class Target(Value):
     """An address to connect to: arguments of socket(2) and connect(2)."""
 
     family: int

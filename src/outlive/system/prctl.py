@@ -12,8 +12,8 @@ import os
 import signal
 import struct
 from collections.abc import Callable
-from typing import NamedTuple
 
+from outlive.core.record import Value
 from outlive.system.fds import Closing, open_fds
 from outlive.system.process import stat_fields
 
@@ -151,7 +151,7 @@ def _overwrite(*pieces: tuple[int, bytes]) -> None:
             ctypes.memmove(address, data, len(data))
 
 
-class Used(NamedTuple):
+class Used(Value):
     """What a process and the children that it waited for have used."""
 
     user_us: int = 0

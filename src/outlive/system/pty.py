@@ -7,8 +7,8 @@ import os
 import select
 import struct
 import termios
-from typing import NamedTuple
 
+from outlive.core.record import Value
 from outlive.system import fds
 
 _IUTF8 = 0o40000  # termios(3): erase whole UTF-8 characters; Python knows the name from 3.14 on
@@ -53,7 +53,7 @@ def size(fd: int) -> tuple[int, int]:
     return cols, rows
 
 
-class Modes(NamedTuple):
+class Modes(Value):
     """What the line discipline does with typed input. `eof` is the character that ends it."""
 
     echo: bool

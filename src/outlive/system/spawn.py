@@ -8,8 +8,9 @@ import os
 import signal
 import struct
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
+from outlive.core.record import Value
 from outlive.system import fds, oom, paths, prctl, signals
 
 _ERROR = struct.Struct("=i")
@@ -28,7 +29,7 @@ class Moved(BeforeExec):
     """Another directory stands where a program was to start."""
 
 
-class Exactly(NamedTuple):
+class Exactly(Value):
     """The directory at `path`, which has this device and inode."""
 
     path: str
@@ -40,7 +41,7 @@ def directory(path: str, identity: Sequence[int] | None) -> str | Exactly:
     return path if identity is None else Exactly(path, identity)
 
 
-class Found(NamedTuple):
+class Found(Value):
     """A program at `path`, and its arguments, the first of which is its name."""
 
     path: str

@@ -6,8 +6,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from typing import NamedTuple
 
+from outlive.core.record import Value
 from outlive.system.fds import content, listed
 
 # What kind of unit a process is in
@@ -37,7 +37,7 @@ def scope_of_job(job_id: str) -> str:
     return f"{_OWN_SCOPE}{job_id}.scope"
 
 
-class Unit(NamedTuple):
+class Unit(Value):
     """`kind` is one of the names above, `name` the unit's ("session-3.scope"), "" if there is none,
     `path` that of the control group."""
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from typing import NamedTuple
 
 from outlive.core.ids import is_id
+from outlive.core.record import Value
 from outlive.core.records import Identity
 from outlive.system import process
 from outlive.system.fds import content, listed
@@ -30,7 +30,7 @@ SANDBOX = "boxkeeper"  # process 1 of one
 _OURS = frozenset(name.encode() for name in (GUARDIAN, SUPERVISOR, MIRROR, FORK_SERVER))
 
 
-class Member(NamedTuple):
+class Member(Value):
     """One living process of a job."""
 
     pid: int

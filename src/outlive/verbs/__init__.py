@@ -6,11 +6,11 @@ apart from its function (`declarations`)."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
 
 from outlive import parts
 from outlive.answers import FIRST, LAST, Answer, Field
 from outlive.core.place import resolve_name
+from outlive.core.record import Value
 from outlive.verbs.spec import Verb
 
 # Name as typed → the module of its declaration, which has the same name in capitals. The order is that of `--help`, of
@@ -46,7 +46,7 @@ _FIELDS: dict[str, Mapping[str, Field]] = {}  # what `fields_of` has returned: a
 _PLACES: dict[str, Places] = {}  # what `places_of` has returned
 
 
-class Places(NamedTuple):
+class Places(Value):
     """The names of members that have their place in an answer, in their order. `ends`: all of them."""
 
     first: tuple[str, ...]

@@ -6,7 +6,7 @@ import json
 import os
 import time
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from outlive import limits, parts
 from outlive.answers import ABSENT, sentences
@@ -14,6 +14,7 @@ from outlive.answers.job import HowEnded
 from outlive.answers.listing import Counts, List, Listed
 from outlive.core.ids import short_id
 from outlive.core.labels import Origin, check_tag_pattern, tag_matches
+from outlive.core.record import Value
 from outlive.core.records import LOCAL, Definition
 from outlive.core.started import started_at
 from outlive.core.units import moment, seconds_or
@@ -47,11 +48,11 @@ def list_jobs(
 ) -> List:
     """Return the jobs, running ones first, then the newest; `wanted` is a Selection. Reads only as many jobs as fill
     the answer. A model that asks for nothing in particular gets what runs, what failed, and the newest others."""
-    of_parts = {name: wanted.pop(name) for name in [*wanted] if name not in Selection._fields}
+    of_parts = {name: wanted.pop(name) for name in [*wanted] if name not in Selection.FIELDS}
     only = parts.selected(ctx, {**wanted, **of_parts})
     selection = Selection(**wanted) if only is None else Selection(**wanted, named=True)
     chosen = _Filter(ctx, selection, only)
-    asks_little = (limit, offset, selection._replace(all=False, tags=tuple(selection.tags))) == (
+    asks_little = (limit, offset, selection.changed(all=False, tags=tuple(selection.tags))) == (
         limits.LIST_JOBS,
         0,
         _EVERY_JOB,
@@ -174,7 +175,7 @@ def _of_pending(entries: list[Listed]) -> str | None:
     return f"{many} for a person's approval: `outlive approve {waiting[0]}` or `outlive deny {waiting[0]}`."
 
 
-class Selection(NamedTuple):
+class Selection(Value):
     """Which jobs a call asked for, by the names of its arguments."""
 
     state: str | None = None
@@ -207,7 +208,7 @@ class _Filter:
         for pattern in wanted.tags:
             check_tag_pattern(pattern)
         if only is not None and not self._is_chosen:
-            wanted = wanted._replace(all=True)
+            wanted = wanted.changed(all=True)
         self._ctx = ctx
         self._wanted = wanted
         here = ctx.cwd if ctx.face == "cli" and not wanted.owner else None
@@ -215,13 +216,13 @@ class _Filter:
         self._cwd = None if wanted.all or place is None else os.path.realpath(place)
         self._owner = None if wanted.all else wanted.owner
         self._is_mine = ctx.face == "mcp" and not (self._is_chosen or wanted.all)
-        wanted = wanted._replace(tags=tuple(wanted.tags))
-        is_by_age = ctx.face == "mcp" and wanted._replace(tags=(), host=None, cwd=None, owner=None) == _EVERY_JOB
+        wanted = wanted.changed(tags=tuple(wanted.tags))
+        is_by_age = ctx.face == "mcp" and wanted.changed(tags=(), host=None, cwd=None, owner=None) == _EVERY_JOB
         keep = ctx.config.get("exec", "cleanup_ms") if is_by_age else None
         self._oldest = None if keep is None else time.time() - keep / 1000
         is_bounded = self._is_mine or self._owner is not None or self._cwd is not None
         # Else the state and the tags of other callers' jobs decide whether they are counted
-        self._origin_decides = is_bounded and wanted._replace(cwd=None, owner=None, all=False) == _EVERY_JOB
+        self._origin_decides = is_bounded and wanted.changed(cwd=None, owner=None, all=False) == _EVERY_JOB
         self._places: dict[str, bool] = {}
         self._running = self._ended = self._older = 0
         self._bad = 0  # of the caller's: did not end well, and were not asked for
@@ -337,13 +338,13 @@ class _Filter:
 
     def _none(self) -> str | None:
         """Return that no job fits, how many of the caller's there are, and which others."""
-        wanted = self._wanted._replace(tags=tuple(self._wanted.tags), cwd=None, owner=None, all=False)
+        wanted = self._wanted.changed(tags=tuple(self._wanted.tags), cwd=None, owner=None, all=False)
         live, ended, is_all = self._every_own() if wanted != _EVERY_JOB else (0, 0, True)
         if not live + ended:
             return self._others()
         of = " of yours" if self._is_mine else " here" if self._cwd is not None and not self._is_chosen else ""
         what = "fits"
-        if wanted._replace(state=None) == _EVERY_JOB:
+        if wanted.changed(state=None) == _EVERY_JOB:
             what = "is running" if wanted.state == "running" else f"has the state {wanted.state}"
         counts = {"have ended" if ended > 1 else "has ended": ended, "not" if ended else "run or wait": live}
         said = ", ".join(f"{count:,} {state}" for state, count in counts.items() if count)

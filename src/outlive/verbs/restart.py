@@ -47,9 +47,9 @@ def _as_before(asked: Asked, before: Awaits | None) -> Asked:
     if before is None or asked.wait or asked.follow:
         return asked
     if asked.until:
-        return asked._replace(background=bool(asked.background))
+        return asked.changed(background=bool(asked.background))
     background = before.background if asked.background is None else asked.background
-    return asked._replace(until=before.until, background=background)
+    return asked.changed(until=before.until, background=background)
 
 
 def _plan(ctx: Context, old: JobDir, env: dict[str, str], host_name: str | None) -> Plan:
@@ -95,7 +95,7 @@ def _plan(ctx: Context, old: JobDir, env: dict[str, str], host_name: str | None)
         host.engine.check(host, definition)
     data, script = making.stdin_data(old), making.script(old, before)
     stdin_fd = None if before.stdin_path is None else definition_module.open_stdin(before.stdin_path, check)
-    return Plan(definition, overrides, stdin_data=data, stdin_fd=stdin_fd, script=script)
+    return Plan(definition=definition, overrides=overrides, stdin_data=data, stdin_fd=stdin_fd, script=script)
 
 
 def _end(ctx: Context, old: JobDir) -> None:

@@ -11,7 +11,7 @@ from outlive import limits
 from outlive.answers import Answer
 from outlive.core.members import parse_json
 from outlive.core.place import resolve_name
-from outlive.core.record import Record
+from outlive.core.record import Value
 from outlive.core.records import SHOWS
 from outlive.errors import ENDED_JOBS, argument, invalid
 
@@ -36,7 +36,7 @@ PATH = "path"  # a path; the CLI makes it absolute against its own directory
 _DERIVED: Any = None  # from another value: __post_init__
 
 
-class Arg(Record, kw_only=False):
+class Arg(Value):
     """One argument of a verb.
 
     `cli` and `mcp` are the names on that face: by default `name` itself (with hyphens and `--` in front on the command
@@ -149,7 +149,7 @@ def is_stood_for(arg: Arg, given: Iterable[Arg]) -> bool:
 _Record = type[Answer]
 
 
-class Verb(Record, kw_only=False):
+class Verb(Value):
     """One verb of both faces. Its functions are declared as they are, or as `module:function`, which is loaded when it
     is used."""
 

@@ -15,7 +15,7 @@ import outlive
 from outlive import answers
 from outlive.answers.job import Place
 from outlive.core import records
-from outlive.core.record import ABSENT, Record
+from outlive.core.record import ABSENT, Record, Value
 from outlive.core.rights import Rights
 from outlive.parts.hosts.slurm.record import SlurmRecord
 from outlive.parts.hosts.ssh.connecting import words
@@ -46,7 +46,7 @@ def every_record() -> list[type[Record]]:
 def _is_read(kind: type[Record]) -> bool:
     """Whether it is read from JSON: its types are known when it is made."""
     types_known = not any(isinstance(declared, str) for declared in kind.__annotations__.values())
-    return types_known and not issubclass(kind, answers.Part)
+    return types_known and not issubclass(kind, (answers.Part, Value))
 
 
 RECORDS = every_record()

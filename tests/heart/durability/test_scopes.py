@@ -171,7 +171,7 @@ def test_an_interrupt_before_the_pid_of_its_scope_is_known_leaves_nothing(
         definition: Definition = Definition(
             job_id=new_id(), root=store.path, cwd=str(work), command=["touch", "ran"], systemd_scope=True
         )
-        plan = Plan(definition, {})
+        plan = Plan(definition=definition, overrides={})
         with pytest.raises(KeyboardInterrupt):
             StartCall(Asked(yield_ms=0)).run(ctx, plan)
     assert job_ids(root) == set() and os.listdir(root / ".live") == []

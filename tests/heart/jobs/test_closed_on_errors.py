@@ -29,7 +29,7 @@ def test_what_is_not_read_is_not_kept_open(tmp_path: Path) -> None:
     for path, check in ((tmp_path, None), (tmp_path / "input", refuse)):
         with pytest.raises(OutliveError):
             open_stdin(str(path), check)
-    plan = Plan(Definition(), {}, stdin_fd=open_stdin(str(tmp_path / "input"), None))
+    plan = Plan(definition=Definition(), overrides={}, stdin_fd=open_stdin(str(tmp_path / "input"), None))
     assert open_files() != before
     plan.close()
     assert open_files() == before

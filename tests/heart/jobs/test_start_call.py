@@ -37,7 +37,7 @@ def ctx(store: Store) -> Context:
 
 def plan_of(ctx: Context, **more: Any) -> Plan:
     definition = Definition(job_id=new_id(), command=["true"], cwd="/", root=ctx.store.path, owner="tests", **more)
-    return Plan(definition, {})
+    return Plan(definition=definition, overrides={})
 
 
 def test_a_job_that_is_removed_when_it_has_just_started_leaves_nothing_open(

@@ -35,7 +35,7 @@ class Inner(Extension):
         noted.append("inner")
         if (call.params.arguments or {}).get("action") == "help":
             return Instead(RESULT, lambda written: noted.append(f"written {written}"))
-        return await go(around._replace(begun=lambda verb, ctx, args: noted.append(f"begun {verb.name}")))
+        return await go(around.changed(begun=lambda verb, ctx, args: noted.append(f"begun {verb.name}")))
 
 
 class OuterPart(Part):

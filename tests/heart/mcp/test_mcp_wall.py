@@ -208,6 +208,6 @@ def test_a_client_that_names_ever_new_sessions_uses_up_no_files(calls: Calls, mo
     one = Caller("one", "token:one", "team", program="token:one", session="first")
     job = ask(calls, one, EXEC, command="sleep 0.1", background=True)["job_id"]
     for number in range(10):
-        ask(calls, one._replace(session=f"s{number}"), PROCESS, action="list")
+        ask(calls, one.changed(session=f"s{number}"), PROCESS, action="list")
     assert kept_open() == 3
     assert ask(calls, one, PROCESS, action="wait", job_id=job)["state"] == "exited"

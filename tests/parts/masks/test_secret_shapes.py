@@ -6,7 +6,7 @@ from outlive import verbs
 from outlive.parts.masks import values
 from outlive.parts.masks.masker import Masker
 from outlive.parts.masks.secrets import masked_answer
-from outlive.parts.masks.values import Value
+from outlive.parts.masks.values import MaskedValue
 from outlive.verbs import envelope
 
 HEX = "0f9a3c77d1e84b20"
@@ -14,7 +14,7 @@ PEM = "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7\nVJTUt9Us8cKjMzEfYyj
 BEGIN, END = "-----BEGIN RSA PRIVATE KEY-----", "-----END RSA PRIVATE KEY-----"
 
 
-def shown(text: str, *secrets: Value, shapes: bool = True) -> str:
+def shown(text: str, *secrets: MaskedValue, shapes: bool = True) -> str:
     return Masker(secrets, shapes=shapes).text(text)
 
 
@@ -56,18 +56,18 @@ def test_a_value_that_is_no_secret() -> None:
 
 def test_a_value_that_is_one() -> None:
     for value in [HEX, "hunter2-hunter2", "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY", "correcthorse!"]:
-        assert values.of({"MY_TOKEN": value, "OTHER": value}) == {Value(value, "MY_TOKEN")}
+        assert values.of({"MY_TOKEN": value, "OTHER": value}) == {MaskedValue(value, "MY_TOKEN")}
 
 
 def test_of_a_url_the_password_is_secret_and_of_several_lines_each() -> None:
     assert values.of({"DATABASE_URL": "postgres://me:s3cr%2Bet-1@db:5432/x"}) == {
-        Value("s3cr%2Bet-1", "DATABASE_URL"),
-        Value("s3cr+et-1", "DATABASE_URL"),
+        MaskedValue("s3cr%2Bet-1", "DATABASE_URL"),
+        MaskedValue("s3cr+et-1", "DATABASE_URL"),
     }
     assert values.of({"HOMEPAGE": "https://example.org:8080/a@b"}) == set()
     assert values.of({"KEY": f"first-{HEX}\nend\nlast-{HEX}\n"}) == {
-        Value(f"first-{HEX}", "KEY"),
-        Value(f"last-{HEX}", "KEY"),
+        MaskedValue(f"first-{HEX}", "KEY"),
+        MaskedValue(f"last-{HEX}", "KEY"),
     }
 
 
@@ -126,7 +126,7 @@ def test_what_is_no_secret_stays() -> None:
 
 
 def test_a_value_is_masked_under_its_name_wherever_it_stands() -> None:
-    inner, outer = Value("inner-123", "INNER_TOKEN"), Value("outer:inner-123", "OUTER_TOKEN")
+    inner, outer = MaskedValue("inner-123", "INNER_TOKEN"), MaskedValue("outer:inner-123", "OUTER_TOKEN")
     text = "ünner inner-123, 'inner-123' outer:inner-123"
     masker = Masker([inner, outer], shapes=True)
     assert masker.text(text) == "ünner [masked: INNER_TOKEN], '[masked: INNER_TOKEN]' [masked: OUTER_TOKEN]"
@@ -145,7 +145,7 @@ def test_half_of_a_value_at_the_edge_of_a_line_is_masked() -> None:
         ("0f9a3c77d1e84b2 [... 1 more characters]", "[masked: T] [... 1 more characters]"),
     ]
     for text, masked in rows:
-        assert shown(text, Value(HEX, "T")) == masked
+        assert shown(text, MaskedValue(HEX, "T")) == masked
 
 
 def test_rows_of_a_screen_keep_their_numbers() -> None:
@@ -155,7 +155,7 @@ def test_rows_of_a_screen_keep_their_numbers() -> None:
 
 
 def test_places_and_ids_are_not_masked_and_all_other_texts_are() -> None:
-    secret = Value("my-project", "WEAK_TOKEN")
+    secret = MaskedValue("my-project", "WEAK_TOKEN")
     job = {"job_id": "01ARZ3NDEKTSV4RRFFQ69G5FAV", "state": "running"}
     full = envelope.answer(
         "status",
@@ -198,4 +198,4 @@ def test_a_text_that_is_made_to_take_long_is_masked_like_any_other() -> None:
         (HEX[:8] * 4_000, HEX[:8] * 3_999 + "[masked: T]"),
     ]
     for text, masked in rows:
-        assert shown(text, Value(HEX, "T")) == masked
+        assert shown(text, MaskedValue(HEX, "T")) == masked

@@ -168,7 +168,7 @@ def test_what_another_program_has_spoilt_counts_as_nothing(table: str, opened: l
 def test_a_line_holds_the_longest_name() -> None:
     line = Line(new_id(), f"0123abcd {'n' * 24}")
     assert len(line.to_bytes()) == 64
-    assert Line.of(line.to_bytes()) == line
+    assert Line.read(line.to_bytes()) == line
 
 
 @pytest.mark.parametrize("address", ["0.0.0.0", "127.0.0.1", "127.0.0.9", "::", "::1"])

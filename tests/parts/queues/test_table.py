@@ -227,7 +227,7 @@ def test_what_another_program_has_spoilt_counts_as_nothing(path: str, jobs: list
 def test_a_line_is_read_as_it_was_written() -> None:
     line = Line(new_id(), 1_800_000_000)
     assert len(line.to_bytes()) == 64
-    assert Line.of(line.to_bytes()) == line
+    assert Line.read(line.to_bytes()) == line
 
 
 # A job that comes again and again. What it sees of a slot besides the table is a lock of flock(2) on a file of the slot's own,

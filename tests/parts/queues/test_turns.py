@@ -42,7 +42,7 @@ def test_jobs_that_were_not_told_of_have_a_place_and_no_id(path: str, tables: li
     tickets = [table.join(0) for table in tables[2:]]
     last = new_id()
     found = of_jobs([seen(path, mine, slot=1, owner=mine), seen(path, last, ticket=tickets[-1])])
-    assert [one._asdict() for one in found] == [
+    assert [one.to_dict() for one in found] == [
         {"name": "heavy", "at_once": 2, "running": ["", mine], "waiting": ["", "", last], "held_back": ""}
     ]
 

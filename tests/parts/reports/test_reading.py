@@ -304,7 +304,8 @@ def test_an_absolute_path_is_read(tree: Path) -> None:
 
 def test_reports_of_a_glob_are_added_up(tree: Path) -> None:
     (tree / "b.xml").write_bytes(b"<broken")
-    tests, problems = found(tree, "*.xml")
+    read = found(tree, "*.xml")
+    tests, problems = read.tests, read.problems
     assert tests is not None
     assert tests.passed == 1
     assert problems == ["Not counted: b.xml, broken: line 1: unclosed token."]
@@ -322,7 +323,8 @@ def test_the_names_that_are_looked_at_are_bounded(tree: Path, monkeypatch: pytes
 
 def test_the_files_and_bytes_that_are_read_are_bounded(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bounds, "FILES", 1)
-    tests, problems = found(tree, "*.xml")
+    read = found(tree, "*.xml")
+    tests, problems = read.tests, read.problems
     assert tests is not None
     assert problems == ["Not counted: *.xml, beyond the first 1 files that match."]
     monkeypatch.setattr(bounds, "BYTES", 10)
@@ -335,7 +337,8 @@ def test_a_report_that_is_too_large_leaves_room_for_those_behind_it(
     monkeypatch.setattr(bounds, "BYTES", 10)
     for name, text in (("a", "ok\n" * 9), ("b", "ok\nok\n"), ("c", "ok\nok\n"), ("d", "not ok\n"), ("e", "ok\n")):
         (tmp_path / f"{name}.tap").write_text(text)
-    tests, problems = found(tmp_path, "*.tap")
+    read = found(tmp_path, "*.tap")
+    tests, problems = read.tests, read.problems
     assert tests is not None
     assert (tests.passed, tests.failed) == (3, 0)
     assert problems == ["Not counted: a.tap and 2 more, too large."]
@@ -354,7 +357,8 @@ def test_a_report_counts_if_it_was_written_while_the_job_ran(tmp_path: Path) -> 
     second = 1_000_000_000
     for at, why in ((99, find.OLDER), (100, ""), (105, ""), (110, ""), (111, find.LATER)):
         os.utime(report, ns=(at * second, at * second))
-        tests, problems = found(tmp_path, "r.xml", began_ns=100 * second, ended_ns=110 * second)
+        read = found(tmp_path, "r.xml", began_ns=100 * second, ended_ns=110 * second)
+        tests, problems = read.tests, read.problems
         assert (tests is None) == bool(why)
         assert problems == ([f"Not counted: r.xml, {why}."] if why else [])
 

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from typing import Any, NamedTuple
+from typing import Any
 
 from outlive.answers.job import PortHolder
 from outlive.core.ids import short_id
 from outlive.core.quoted import one_line
+from outlive.core.record import Value
 from outlive.core.records import State
 from outlive.store.inspection.inspection import Inspection
 
@@ -58,7 +59,7 @@ class Probe(ABC):
         return
 
 
-class Answered(NamedTuple):
+class Answered(Value):
     """What a server answered: a sentence about it, the status, and the address that it answered at."""
 
     sentence: str
@@ -67,7 +68,7 @@ class Answered(NamedTuple):
     fits: bool = False  # whether that status is waited for
 
 
-class AwaitedEnd(NamedTuple):
+class AwaitedEnd(Value):
     """The end of one job."""
 
     job_id: str

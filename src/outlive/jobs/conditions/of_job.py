@@ -9,9 +9,10 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from outlive import limits
+from outlive.core.record import Value
 from outlive.jobs import job_answer
 from outlive.jobs.conditions import external
 from outlive.jobs.conditions.condition import Condition, Fired, Probe
@@ -154,7 +155,7 @@ class Matches(Probe):
         self._close_earlier()
 
 
-class _Match(NamedTuple):
+class _Match(Value):
     """The first match in one stream."""
 
     condition: Condition

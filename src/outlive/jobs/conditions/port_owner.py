@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import time
-from typing import NamedTuple
 
 from outlive import limits
 from outlive.answers.job import PortHolder
+from outlive.core.record import Value
 from outlive.core.records import EXEC, Definition
 from outlive.errors import OutliveError
 from outlive.jobs import lookup, processes
@@ -24,7 +24,7 @@ _PROXIES = frozenset((b"docker-proxy", b"rootlessport", b"slirp4netns", b"pasta"
 ELSEWHERE = "the job runs on another host"
 
 
-class Owner(NamedTuple):
+class Owner(Value):
     """Who listens on a port. `owned` is None where that is not known, and `why` says why it is not.
     `holder` is another program."""
 

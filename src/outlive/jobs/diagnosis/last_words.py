@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import NamedTuple
 
+from outlive.core.record import Value
 from outlive.core.records import Definition
 from outlive.jobs.programs import Programs, programs_of
 from outlive.store.output.merged import STDERR, Output
@@ -44,7 +44,7 @@ _WRAPPED = re.compile(
 )
 
 
-class LastWords(NamedTuple):
+class LastWords(Value):
     text: str  # the end of the output, without lines of programs that did not fail
     errors: str  # what of it is an error of one that may have failed
     may_ask: bool  # whether one of those could want a person

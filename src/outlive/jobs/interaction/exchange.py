@@ -84,7 +84,7 @@ class Exchange:
             waited_ms=said.waited_ms,
             bytes_written=written,
             stdin="closed" if done.put.closed else "open",
-            warnings=stdin.warnings_of(self._job, inspection, done._replace(wanted=done.put.written), not_ended=False)
+            warnings=stdin.warnings_of(self._job, inspection, done.changed(wanted=done.put.written), not_ended=False)
             or None,
             sent=self._sent,
         )

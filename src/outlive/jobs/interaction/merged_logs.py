@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+
+from outlive.core.record import Value
 
 _NAME_CHARS = 30
 
 
-class NamedLog(NamedTuple):
+class NamedLog(Value):
     """Lines of a log. `times`: when each was printed, as RFC 3339 in UTC; None: not known."""
 
     name: str
@@ -17,7 +18,7 @@ class NamedLog(NamedTuple):
     times: Sequence[str | None]
 
 
-class Merged(NamedTuple):
+class Merged(Value):
     """The end of several logs. `left_out`: how many of the lines that were given are not in it."""
 
     output: str
@@ -25,7 +26,7 @@ class Merged(NamedTuple):
     left_out: int
 
 
-class _Line(NamedTuple):
+class _Line(Value):
     time: str  # or that of the line before it; "": neither is known
     log: int
     number: int
@@ -37,7 +38,8 @@ def merged(logs: Sequence[NamedLog], limit: int, max_bytes: int) -> Merged:
     """Return the last lines of several logs, at most `limit` of at most `max_bytes` bytes. Lines of one time stand in the
     order of the logs."""
     names = names_of([(log.name, log.short_id) for log in logs])
-    lines = sorted(line for at, log in enumerate(logs) for line in _lines(at, log, names[at]))
+    found = [line for at, log in enumerate(logs) for line in _lines(at, log, names[at])]
+    lines = sorted(found, key=lambda line: (line.time, line.log, line.number))
     kept: list[_Line] = []
     room = max_bytes
     for line in reversed(lines):

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from outlive import limits, parts
 from outlive.answers.job import Job
 from outlive.answers.writing import Written
 from outlive.core.members import number_of
+from outlive.core.record import Value
 from outlive.errors import OutliveError, argument, invalid
 from outlive.jobs import acts, adoption
 from outlive.jobs.context import Context
@@ -24,7 +23,7 @@ from outlive.system import fds
 _CUT = "Use stdin open without pty, or a file, for data."
 
 
-class Input(NamedTuple):
+class Input(Value):
     """What a call writes. `eof`: the input ends after it. `field`: the argument that holds the data. `keys` are pressed
     after the data, then Enter with `enter`; a job without a terminal gets a newline for it.
     `is_exact`: a line that the terminal would cut is written nevertheless."""
@@ -103,7 +102,7 @@ def require_writable(ctx: Context, job: JobDir, count: int, *, eof: bool = False
     return inspection
 
 
-class Put(NamedTuple):
+class Put(Value):
     """What became of input: how many bytes of it the job read, whether it closed its input, and whether that was ended."""
 
     written: int
@@ -111,7 +110,7 @@ class Put(NamedTuple):
     eof: bool
 
 
-class Delivered(NamedTuple):
+class Delivered(Value):
     """What became of input that was given: how much of it the job read of how much. `lost`: what its terminal cuts.
     `typed`: where the output ended, of a text with Enter as a key of its own."""
 
@@ -146,7 +145,7 @@ def put_all(ctx: Context, job: JobDir, given: Input, *, timeout_ms: int, pty: bo
                 raise
             pressed = Put(0, closed=True, eof=False)
         if pressed.closed:  # it ended at what was typed before
-            return Delivered(done._replace(closed=True), wanted)
+            return Delivered(done.changed(closed=True), wanted)
         done, wanted = Put(done.written + pressed.written, pressed.closed, pressed.eof), wanted + len(key)
     return Delivered(done, wanted, lost, typed)
 

@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import re
 import time
-from typing import NamedTuple
 
 from outlive import limits
 from outlive.core.members import number_of
+from outlive.core.record import Value
 from outlive.jobs.control_client import ask
 from outlive.jobs.interaction import screen
 from outlive.render.plain_text import readable
@@ -33,7 +33,7 @@ _KEYS = re.compile(rb"[\x00-\x08\x0a-\x0c\x0e-\x1f\x7f]")  # in a text they are 
 _BLANK = re.compile(r"[\s\u2500-\u259f|]+")  # and the lines of a box
 
 
-class Terminal(NamedTuple):
+class Terminal(Value):
     """What a caller that types has to know of a terminal. `begun`: bytes of a line that was begun. `unread`: bytes that
     the program has not read."""
 
@@ -43,7 +43,7 @@ class Terminal(NamedTuple):
     unread: int
 
 
-class Typed(NamedTuple):
+class Typed(Value):
     """Where the output ended when a text was typed, and when Enter was pressed behind it."""
 
     text_at: int

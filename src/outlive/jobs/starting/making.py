@@ -265,7 +265,7 @@ def plan_of_created(caller: Principal, job: JobDir) -> Plan:
     check = boundary.reading_in(definition.sandbox)
     overrides = {**read_env_files(definition.env_files, check), **definition.env}
     stdin_fd = None if definition.stdin_path is None else definition_module.open_stdin(definition.stdin_path, check)
-    return Plan(definition, overrides, stdin_data=stdin_data(job), stdin_fd=stdin_fd)
+    return Plan(definition=definition, overrides=overrides, stdin_data=stdin_data(job), stdin_fd=stdin_fd)
 
 
 def stdin_data(job: JobDir) -> bytes | None:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import NamedTuple
 
-from outlive.core.record import Record
+from outlive.core.record import Record, Value
 from outlive.core.records import Definition
 
 
-class Plan(Record, frozen=False, kw_only=False):
+class Plan(Record, frozen=False):
     """What is to be started."""
 
     definition: Definition
@@ -27,7 +26,7 @@ class Plan(Record, frozen=False, kw_only=False):
             self.stdin_fd = None
 
 
-class Asked(NamedTuple):
+class Asked(Value):
     """When a call that starts a job is answered, and how much output the answer shows: `WAITING` and `SHOWN` of
     verbs/shared_args.py."""
 

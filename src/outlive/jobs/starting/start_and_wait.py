@@ -67,7 +67,7 @@ class StartCall:
     @classmethod
     def taken_from(cls, args: dict[str, Any]) -> StartCall:
         """Take the values out of the arguments of a call."""
-        return cls(Asked(**{name: args.pop(name) for name in Asked._fields if name in args}))
+        return cls(Asked(**{name: args.pop(name) for name in Asked.FIELDS if name in args}))
 
     # --- from the plan to the answer ---
 

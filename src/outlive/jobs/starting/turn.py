@@ -93,7 +93,7 @@ def _submit(request: Request, job: JobDir, locks: Locks) -> None:
     if name not in ctx.config.hosts():
         raise OutliveError("launch_failed", f"the configuration has no host {name!r} any more")
     host = engines.host_of(ctx.config, name)
-    plan = Plan(definition, request.overrides, stdin_data=data)
+    plan = Plan(definition=definition, overrides=request.overrides, stdin_data=data)
     host.engine.submit(ctx.caller, host, job, plan, locks, awaited=False)
 
 

@@ -135,7 +135,7 @@ def known(ctx: Context, answer: Mapping[str, object], receipt: Receipt | None = 
         offset = shown_hits.told_to(ctx, job_id, before.offset, about)
         claim = ctx.inbox.claim(job_id) if ends or offset != before.offset else None
         if claim is not None:  # hits that are not shown are told all the same
-            told = claim.told._replace(offset=max(offset, claim.told.offset), end=ends or claim.told.end)
+            told = claim.told.changed(offset=max(offset, claim.told.offset), end=ends or claim.told.end)
             receipt.told.append((claim, None if ends and not _is_watched(ctx.store, job_id) else told))
     return receipt
 
@@ -233,7 +233,7 @@ def _of_job(ctx: Context, inbox: Inbox, job: JobDir, receipt: Receipt) -> list[N
         notices += _end(ctx.caller, job, inspection)
     over = finished and not (inspection.supervised and inspection.definition.notification.every_watch)
     if over or is_left or (offset, finished) != (before.offset, before.end):
-        receipt.told.append((claim, None if over else before._replace(offset=offset, end=finished)))
+        receipt.told.append((claim, None if over else before.changed(offset=offset, end=finished)))
     return notices
 
 

@@ -68,14 +68,14 @@ class FirstAnswers:
         have jobs; it may take its time."""
         self._has_jobs = has_jobs
         if isinstance(line, TooLong):
-            return _error(id_in(line), malformed.INVALID_REQUEST, TOO_LONG)
+            return _error(malformed.Fault(id_in(line), malformed.INVALID_REQUEST, TOO_LONG))
         try:
             message = decoded(line)
         except ValueError:
-            return _error(*malformed.NO_JSON) if line.strip() else b""
+            return _error(malformed.NO_JSON) if line.strip() else b""
         wrong = malformed.fault(message, line)
         if wrong is not None:
-            return _error(*wrong)
+            return _error(wrong)
         if not message.keys() <= {"jsonrpc", "id", "method", "params"}:
             return None
         params = message.get("params", {})
@@ -225,7 +225,7 @@ def refusal(line: bytes, message: str) -> bytes:
         return b""
     if not isinstance(request, dict) or "method" not in request or type(request.get("id")) not in (int, str):
         return b""
-    return _error(request["id"], _INTERNAL_ERROR, message)
+    return _error(malformed.Fault(request["id"], _INTERNAL_ERROR, message))
 
 
 def id_in(line: TooLong) -> int | str | None:
@@ -241,6 +241,6 @@ def id_in(line: TooLong) -> int | str | None:
     return None
 
 
-def _error(number: int | str | None, code: int, message: str) -> bytes:
-    error = {"code": code, "message": message}
-    return json.dumps({"jsonrpc": "2.0", "id": number, "error": error}).encode() + b"\n"
+def _error(fault: malformed.Fault) -> bytes:
+    error = {"code": fault.code, "message": fault.message}
+    return json.dumps({"jsonrpc": "2.0", "id": fault.number, "error": error}).encode() + b"\n"

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-from typing import NamedTuple
+
+from outlive.core.record import Value
 
 PARSE_ERROR, INVALID_REQUEST, INVALID_PARAMS = -32700, -32600, -32602  # of JSON-RPC
 NOTIFICATIONS = "notifications/"  # how the method of every notification of MCP begins
 
 
-class Fault(NamedTuple):
+class Fault(Value):
     """`number` is the id of the request, None where it has none that could be sent back."""
 
     number: int | str | None

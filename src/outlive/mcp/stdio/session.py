@@ -13,12 +13,12 @@ import sys
 from contextlib import closing
 from functools import partial
 from itertools import islice
-from typing import NamedTuple
 
 from outlive import verbs
 from outlive.answers.listing import List
 from outlive.config import Config
 from outlive.core.ids import new_id
+from outlive.core.record import Value
 from outlive.errors import OutliveError
 from outlive.jobs import context
 from outlive.launch.fork_server_client import Launcher, start
@@ -45,7 +45,7 @@ def log(line: str) -> None:
     sys.stderr.flush()
 
 
-class Settings(NamedTuple):
+class Settings(Value):
     """What the server is started with: the arguments of the command, and the job root."""
 
     tools: frozenset[str]

@@ -119,12 +119,12 @@ class _Reader:
 
     async def _take(self, line: bytes) -> None:
         if isinstance(line, TooLong):
-            await self._refuse(id_in(line), INVALID_REQUEST, TOO_LONG)
+            await self._refuse(Fault(id_in(line), INVALID_REQUEST, TOO_LONG))
             return
         message = message_of(line)
         wrong = _fault(message, line)
         if wrong is not None:
-            await self._refuse(*wrong)
+            await self._refuse(wrong)
         elif isinstance(message, SessionMessage):
             await self._send(message)
 
@@ -132,7 +132,7 @@ class _Reader:
         number, cancelled, stream = _asks(message), _cancels(message), _listens(message)
         if stream is not None and not self._requests.listen(stream):
             said = f"{limits.FOLLOWED_RESOURCES} subscriptions are open already: end one first."
-            await self._refuse(stream, INTERNAL_ERROR, said)
+            await self._refuse(Fault(stream, INTERNAL_ERROR, said))
             return
         if number is not None:
             await self._requests.begin(number)
@@ -140,9 +140,9 @@ class _Reader:
         if cancelled is not None:
             self._requests.end(cancelled)
 
-    async def _refuse(self, number: int | str | None, code: int, message: str) -> None:
+    async def _refuse(self, fault: Fault) -> None:
         """Answer with an error what is not handed over."""
-        error = JSONRPCError(jsonrpc="2.0", id=number, error=ErrorData(code=code, message=message))
+        error = JSONRPCError(jsonrpc="2.0", id=fault.number, error=ErrorData(code=fault.code, message=fault.message))
         await self._answers.send(SessionMessage(error))
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import cache, partial
-from typing import NamedTuple
 
 import anyio
 import anyio.lowlevel
@@ -16,6 +15,7 @@ from outlive.answers import Answer
 from outlive.answers.starting import Started
 from outlive.config import Config
 from outlive.core.ids import new_id
+from outlive.core.record import Value
 from outlive.core.records import CONTROL, READ, Definition
 from outlive.core.records import EXEC as EXEC_RIGHT
 from outlive.core.rights import Rights
@@ -43,7 +43,7 @@ KILL = "kill"  # a value of `on_cancel`
 SPAWNING = frozenset({RUN, "start", "restart"})  # these need the job environment
 
 
-class Around(NamedTuple):
+class Around(Value):
     """What is around a call. `begun` is told the verb, its context and its arguments. `cancelled`: whether
     the client has taken it back. `start_soon` starts what goes on after it, `asks` asks the user of the
     client. `is_awaited` False: no request waits for this call, which may last, and which no client takes back. `handle`:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import NamedTuple
 
 from outlive import parts, verbs
 from outlive.config import Config
+from outlive.core.record import Value
 from outlive.core.records import CONTROL, READ
 from outlive.core.records import EXEC as EXEC_RIGHT
 from outlive.core.rights import Rights
@@ -20,7 +20,7 @@ from outlive.verbs.spec import Verb
 _MOST_CHARS = MAX_SHOWN_BYTES + 20_000
 
 
-class Audience(NamedTuple):
+class Audience(Value):
     """For whom the list is made. `output_schema`: the client gets answers as objects. `level`: its right; it is offered
     nothing beyond. `limited`: the sections of the configuration in which it has a limit of its own. `capabilities`: what it declared.
     `workdir_required`: the server has no directory in which a job could run."""

@@ -14,13 +14,14 @@ import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from itertools import filterfalse
-from typing import Any, NamedTuple
+from typing import Any
 
 from outlive import limits, verbs
 from outlive.answers import sentences
 from outlive.answers.starting import Started, StartedJob
 from outlive.core.ids import new_id, short_id
 from outlive.core.quoted import one_line
+from outlive.core.record import Value
 from outlive.core.records import Definition
 from outlive.errors import OutliveError, argument, from_os, invalid
 from outlive.jobs import adoption, definition, ending, lookup
@@ -57,7 +58,7 @@ _OF_ONE_CALL = (
 )
 
 
-class _Link(NamedTuple):
+class _Link(Value):
     """A job of a chain, as it was asked for."""
 
     name: str  # "": it has none

@@ -46,7 +46,7 @@ def _of_start(act: Act) -> dict[str, object]:
         return {}
     return {
         **_defined(definition, {**act.ctx.env, **act.overrides}),
-        **({} if decided is None else decided._asdict()),
+        **({} if decided is None else vars(decided)),
     }
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from outlive.config import Config, Setting
 from outlive.core.base_directories import state_directory
+from outlive.core.record import Value
 from outlive.parts.audit import AUDIT
 from outlive.parts.audit.record import OFF, PLACES, AuditTarget
 
@@ -20,7 +21,7 @@ KEYS = {
 }
 
 
-class Settings(NamedTuple):
+class Settings(Value):
     """The values in force."""
 
     to: str
@@ -38,7 +39,7 @@ def of(config: Config) -> Settings:
 def target(config: Config, env: Mapping[str, str]) -> AuditTarget | None:
     """Return where acts are recorded, None if they are not."""
     settings = of(config)
-    return None if settings.to == OFF else AuditTarget(directory=state_directory(env), **settings._asdict())
+    return None if settings.to == OFF else AuditTarget(directory=state_directory(env), **vars(settings))
 
 
 def for_supervisor(config: Config, env: Mapping[str, str]) -> dict[str, object] | None:

@@ -48,7 +48,7 @@ def _try(place: Place, entries: list[dict[str, Any]]) -> None:
     if not tried:
         return
     starts = [start_of(CLIENTS[one["client"]], words, one["env"], place.env) for one, words in tried]
-    starts = [one._replace(env=tuple(sorted(own_programs.environment(dict(one.env)).items()))) for one in starts]
+    starts = [one.changed(env=tuple(sorted(own_programs.environment(dict(one.env)).items()))) for one in starts]
     from outlive.parts.clients import asking  # late: a second, the SDK's
 
     # Not where a client would: an interpreter takes modules from the directory that it is started in

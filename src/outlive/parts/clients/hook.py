@@ -7,7 +7,6 @@ import json
 import os
 import sys
 from collections.abc import Mapping
-from typing import NamedTuple
 
 from outlive import config
 from outlive.cli import stdio
@@ -15,6 +14,7 @@ from outlive.cli.call import shell_words
 from outlive.core.ids import short_id
 from outlive.core.members import parse_json, text_of
 from outlive.core.quoted import visible
+from outlive.core.record import Value
 from outlive.errors import OutliveError
 from outlive.jobs.context import Context, Principal, know
 from outlive.jobs.told.notices import of_session, of_window
@@ -25,7 +25,7 @@ from outlive.verbs.spec import GlobalOptions
 _MOST_BYTES = 1 << 20
 
 
-class _Host(NamedTuple):
+class _Host(Value):
     """An agent host: as it names itself to its servers, the variable with the directory of its session, and how its hook
     of a stop makes the model go on: by a decision, which has this name, or by context."""
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any, NamedTuple
+from typing import Any
+
+from outlive.core.record import Value
 
 Path = tuple[str, ...]
 
@@ -35,7 +37,7 @@ class Misfit(ValueError):
     """A value is not the object or the list that has to be there."""
 
 
-class _Node(NamedTuple):
+class _Node(Value):
     """A value and its place in the text."""
 
     start: int
@@ -45,7 +47,7 @@ class _Node(NamedTuple):
     is_object: bool = False
 
 
-class _Child(NamedTuple):
+class _Child(Value):
     """A member of an object, or an item of a list."""
 
     key: str | None

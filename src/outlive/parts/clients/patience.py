@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple
 
 from outlive import limits
+from outlive.core.record import Value
 from outlive.errors import OutliveError
 from outlive.parts.clients import discover, registry
 from outlive.parts.clients.edit import parsed
@@ -16,7 +16,7 @@ _MARGIN = 0.05  # of what the client allows: on a busy machine the call comes la
 _MOST_MS = 900_000  # a build of ten minutes is one call
 
 
-class _Patience(NamedTuple):
+class _Patience(Value):
     """`member` of an entry bounds a call, in units of `unit_ms`; without it the client's own `default_ms` does."""
 
     client: str

@@ -12,10 +12,11 @@ import os
 import re
 import shlex
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from outlive import limits
 from outlive.core.place import resolve_name
+from outlive.core.record import Value
 from outlive.parts.clients import jsonc
 from outlive.parts.clients.entries import Entries
 
@@ -37,7 +38,7 @@ _VARIABLE = re.compile(r"Bearer (?:\$\{[^{}]+\}|\{env:[^{}]+\})\Z")
 _STANDARD_ADDRESSES = tuple(f"http://{host}:{limits.SERVE_PORT}/mcp" for host in ("127.0.0.1", "localhost", "[::1]"))
 
 
-class Client(NamedTuple):
+class Client(Value):
     """A client of MCP servers, and where it keeps them."""
 
     name: str
@@ -90,7 +91,7 @@ CLIENTS = {
 }  # fmt: skip
 
 
-class Machine(NamedTuple):
+class Machine(Value):
     """The user of the files on this machine. `home` and the paths in `env` are absolute."""
 
     home: str
@@ -343,7 +344,7 @@ _OF_A_DESKTOP = {"PATH": "/usr/local/bin:/usr/bin:/bin"}  # where no shell has r
 _KEPT_BY_A_DESKTOP = ("HOME", "LANG", "LOGNAME", "SHELL", "TMPDIR", "USER", "XDG_RUNTIME_DIR")
 
 
-class Start(NamedTuple):
+class Start(Value):
     """What a client starts: the words, and the whole environment of the server."""
 
     words: tuple[str, ...]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections import namedtuple
 
+from outlive.core.record import Value
 from outlive.errors import OutliveError, invalid
 from outlive.jobs.context import Context
 from outlive.parts.clients import make_entry, registry
@@ -15,8 +15,16 @@ from outlive.parts.clients.edit import NONE, Change
 from outlive.parts.clients.registry import CLIENTS, LEVELS, USER, Client
 from outlive.verbs.spec import BOOL, STR, STRS, Arg, Verb
 
-# The entry that was asked for; the arguments of `install` say what each is. No dataclass, because TAB loads this module
-_Wanted = namedtuple("_Wanted", "name args command url token_env approve", defaults=(None, None, False))
+
+class _Wanted(Value):
+    """The entry that was asked for; the arguments of `install` say what each is."""
+
+    name: str
+    args: list[str] | tuple[str, ...]
+    command: str | None
+    url: str | None = None
+    token_env: str | None = None
+    approve: bool = False
 
 
 def install(

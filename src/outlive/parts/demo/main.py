@@ -15,7 +15,6 @@ import subprocess
 import tempfile
 import time
 from collections.abc import AsyncIterator, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 import anyio
@@ -36,16 +35,16 @@ _SCRIPT = f"for n in $(seq {LINES}); do echo line $n of {LINES}; sleep {PAUSE_S}
 EXPECTED = [f"line {number} of {LINES}" for number in range(1, LINES + 1)]
 
 
-@dataclass
 class Evidence:
     """What this run observed; the verdict uses nothing else."""
 
-    job_id: str = ""
-    log_path: str = ""
-    received: list[str] = field(default_factory=list)
-    next_seq: int = 0
-    outlived: bool = False
-    end: dict[str, Any] = field(default_factory=dict)
+    def __init__(self) -> None:
+        self.job_id = ""
+        self.log_path = ""
+        self.received: list[str] = []
+        self.next_seq = 0
+        self.outlived = False
+        self.end: dict[str, Any] = {}
 
 
 def main(_values: Mapping[str, object], options: GlobalOptions) -> int:

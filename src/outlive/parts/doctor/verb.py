@@ -37,7 +37,7 @@ def doctor(ctx: Context) -> Examined:
             place.store.close()
     return Examined(
         healthy=all(finding.status != FAIL for finding in findings.values()),
-        checks=[finding.to_dict(name) for name, finding in findings.items()],
+        checks=[finding.told(name) for name, finding in findings.items()],
     )
 
 

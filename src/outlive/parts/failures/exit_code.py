@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from outlive.core import shell_strings
+from outlive.core.record import Value
 from outlive.core.shell_strings import Command
 from outlive.jobs import programs
 from outlive.jobs.context import Principal
@@ -41,7 +41,7 @@ _ASSIGNED = "`x=$(…)` alone keeps its code."
 _MOST_DEPTH = 20  # of groups and functions
 
 
-class Masked(NamedTuple):
+class Masked(Value):
     """Commands whose own code is not that of the string.
 
     `first`: which; "" for any before the last. `last`: whose code it is; "" if that is not known, and then `why` says what
@@ -56,7 +56,7 @@ class Masked(NamedTuple):
     is_doubtful: bool = False
 
 
-class Whose(NamedTuple):
+class Whose(Value):
     """Whose code it is, in words. `line`: of the output, which reports a failure that this code hides."""
 
     text: str
@@ -132,7 +132,7 @@ def _said_last(script: _Script, others: list[list[Command]], last: Command) -> M
         return None
     if any("$?" in word for word in last.words):  # it tells the code itself, if it is that of the command
         hidden = _of_pipeline(script, before) if len(before) > 1 else None
-        return hidden and hidden._replace(last=f"{_code(last)}, and `$?` that of {_code(before[-1])}")
+        return hidden and hidden.changed(last=f"{_code(last)}, and `$?` that of {_code(before[-1])}")
     if all(_says(one) or _waits(one) for stages in others for one in stages):
         return None
     advice = f"With `&&` in place of `;` a failure ends it before {_code(last)}."

@@ -9,8 +9,8 @@ A reader may be no ancestor of the job, so nothing here needs what ptrace(2) nee
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
 
+from outlive.core.record import Value
 from outlive.system import process
 from outlive.system.fds import content, listed
 from outlive.system.ports import numeric
@@ -43,7 +43,7 @@ _MOST_LOCKS = 4096  # bytes about one open file
 _MOST_BYTES = 1 << 20  # of a table of sockets: a machine with more connections is not searched to its end
 
 
-class Socket(NamedTuple):
+class Socket(Value):
     """A TCP socket of a process: `port` is its own where it listens, else that of `peer`."""
 
     state: str

@@ -9,8 +9,8 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Sequence
-from typing import NamedTuple
 
+from outlive.core.record import Value
 from outlive.parts.failures import foreground
 from outlive.system import process
 from outlive.system.fds import content, listed
@@ -20,7 +20,7 @@ _MOST_FDINFO = 4096  # bytes about one open file
 _MOST_STEPS = 16
 
 
-class _End(NamedTuple):
+class _End(Value):
     """An open file of a process."""
 
     link: str  # as in /proc/PID/fd: what it is

@@ -8,10 +8,10 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from outlive.answers import advice
 from outlive.answers.advice import Advice
+from outlive.core.record import Value
 from outlive.core.units import duration
 from outlive.errors import OutliveError
 from outlive.jobs import processes
@@ -31,7 +31,7 @@ _FULL = (
 )
 
 
-class Keeper(NamedTuple):
+class Keeper(Value):
     """A process that keeps another one waiting at a pipe (pipe_ends.py)."""
 
     name: str
@@ -40,7 +40,7 @@ class Keeper(NamedTuple):
     waits_for_it: bool = False  # it waits for a child, and what waits at the pipe is below it
 
 
-class Silence(NamedTuple):
+class Silence(Value):
     names: Sequence[str]  # from the command down to the process in the foreground
     doing: str  # what that process does: a constant of foreground.py
     silent_ms: int

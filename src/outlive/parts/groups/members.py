@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple
 
 from outlive import limits
 from outlive.core.members import text_of
 from outlive.core.quoted import one_line
+from outlive.core.record import Value
 from outlive.errors import OutliveError, argument, invalid
 from outlive.jobs import awaited, lookup
 from outlive.jobs.context import Context
@@ -18,7 +18,7 @@ from outlive.parts.groups import GROUP, group_of
 _ALL_OF_THEM = ("list", "remove")  # of the group; the other verbs are about its last run
 
 
-class Member(NamedTuple):
+class Member(Value):
     """A job of a group."""
 
     definition: Definition

@@ -10,9 +10,9 @@ import socket
 import stat
 from collections.abc import Sequence
 from contextlib import closing, suppress
-from typing import NamedTuple
 
 from outlive import limits
+from outlive.core.record import Value
 from outlive.errors import OutliveError, invalid
 from outlive.verbs.spec import GlobalOptions
 
@@ -32,7 +32,7 @@ _HINTS = {
 }
 
 
-class Address(NamedTuple):
+class Address(Value):
     """Where a server listens: at a host and a port, or on a Unix socket."""
 
     host: str | None = None  # None: 127.0.0.1
@@ -42,7 +42,7 @@ class Address(NamedTuple):
     plaintext: bool = False  # other machines may connect without TLS
 
 
-class Settings(NamedTuple):
+class Settings(Value):
     """What a server is started with."""
 
     address: Address

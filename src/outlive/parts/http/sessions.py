@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections import Counter, OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from http import HTTPStatus
 
 import anyio
@@ -22,11 +21,13 @@ _SESSION, _VERSION = MCP_SESSION_ID_HEADER.encode(), MCP_PROTOCOL_VERSION_HEADER
 _OLDER = {version.encode() for version in HANDSHAKE_PROTOCOL_VERSIONS}
 
 
-@dataclass
 class _Session:
-    opened_by: Scope  # of the request that opened it, without headers and connection
-    busy: int = 0  # requests that are being answered now
-    used_at: float = field(default_factory=time.monotonic)
+    """An open session. `opened_by`: of the request that opened it, without headers and connection."""
+
+    def __init__(self, opened_by: Scope) -> None:
+        self.opened_by = opened_by
+        self.busy = 1  # requests that are being answered now
+        self.used_at = time.monotonic()
 
     @property
     def token(self) -> str:
@@ -92,7 +93,7 @@ class Sessions:
             if message["type"] == "http.response.start" and message["status"] < 400 and made is None:
                 session_id = dict(message.get("headers", ())).get(_SESSION)
                 if session_id is not None:
-                    made = session_id.decode("latin-1"), _Session(opened_by, busy=1)
+                    made = session_id.decode("latin-1"), _Session(opened_by)
                     self._open[made[0]] = made[1]
                     self._opening -= 1
             await send(message)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 
 from outlive.parts.masks import shapes
-from outlive.parts.masks.values import LEAST_CHARS, Value
+from outlive.parts.masks.values import LEAST_CHARS, MaskedValue
 from outlive.render.plain_text import readable
 from outlive.store.output.masks import Span
 
@@ -25,10 +25,10 @@ _LETTERS = str.maketrans("→←↑↓█\xa0◆▒␉␌␍␊°±░␤␋┘�
 class Masker:
     """Masks the secrets of one answer. `met` are those that were found."""
 
-    def __init__(self, values: Iterable[Value], *, shapes: bool, masked: Iterable[str] = ()) -> None:
+    def __init__(self, values: Iterable[MaskedValue], *, shapes: bool, masked: Iterable[str] = ()) -> None:
         """`masked`: the labels of those that were masked before, where the output was decoded."""
         # The longest first: one may be a part of another
-        self._values = sorted(set(values), key=lambda value: (-len(value.text), value))
+        self._values = sorted(set(values), key=lambda value: (-len(value.text), value.text, value.name))
         self._shapes = shapes
         self._masked = {label: label for label in masked}
         self._masked |= {label: value.text for value in self._values if (label := _label(value.name)) in self._masked}
@@ -75,7 +75,7 @@ class Masker:
             for one in (self._found(plain, encoding) if places else ())
         ]
         spans: list[Span] = []
-        for span in sorted(found):
+        for span in sorted(found, key=lambda span: (span.start, span.stop, span.label)):
             if spans and span.start < spans[-1].stop:
                 first = spans[-1]
                 spans[-1] = Span(first.start, max(span.stop, first.stop), first.label)
@@ -91,10 +91,10 @@ class Masker:
             for start, stop in _places(form, data, LEAST_CHARS * max(1, len(form) // len(value.text)))
         ]
         if self._shapes:
-            found += [Span(start, end, _label(label)) for start, end, label in shapes.secrets_in(data)]
+            found += [Span(one.start, one.end, _label(one.label)) for one in shapes.secrets_in(data)]
         return found
 
-    def _without(self, value: Value, text: str) -> str:
+    def _without(self, value: MaskedValue, text: str) -> str:
         begins, ends = value.text[:LEAST_CHARS] in text, value.text[-LEAST_CHARS:] in text
         if not begins and not ends:
             return text
@@ -111,11 +111,15 @@ class Masker:
     def _without_shapes(self, text: str, *, keep_lines: bool) -> str:
         data = text.encode("utf-8", "surrogatepass")
         parts, at = [], 0
-        for start, end, label in shapes.secrets_in(data):
-            secret = data[start:end]
+        for one in shapes.secrets_in(data):
+            secret = data[one.start : one.end]
             self.met.add(secret.decode("utf-8", "replace"))
-            parts += [data[at:start], _label(label).encode(), b"\n" * secret.count(b"\n") if keep_lines else b""]
-            at = end
+            parts += [
+                data[at : one.start],
+                _label(one.label).encode(),
+                b"\n" * secret.count(b"\n") if keep_lines else b"",
+            ]
+            at = one.end
         return b"".join([*parts, data[at:]]).decode("utf-8", "surrogatepass") if parts else text
 
 

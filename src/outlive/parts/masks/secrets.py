@@ -18,7 +18,7 @@ from outlive.jobs.starting import boundary
 from outlive.mcp.masking import COUNT, Environment, Masking, Opened
 from outlive.parts.masks import settings, values
 from outlive.parts.masks.masker import Masker
-from outlive.parts.masks.values import Value
+from outlive.parts.masks.values import MaskedValue
 from outlive.store.output.masks import Find, Span
 from outlive.system import mounts, own_programs, paths, workspaces
 
@@ -33,7 +33,7 @@ class Secrets(Masking):
         self._mode = settings.mode(config)
         self._environment = environment
         self._store = store
-        self._of_jobs: dict[str, frozenset[Value]] = {}
+        self._of_jobs: dict[str, frozenset[MaskedValue]] = {}
         self._labels: dict[str, set[str]] = {}  # by job: of what was masked in the bytes of its output
 
     def masker(self, about: object) -> Masker | None:
@@ -74,10 +74,10 @@ class Secrets(Masking):
         return masked_answer(answer, self.masker(answer))
 
     @cached_property
-    def _own(self) -> set[Value]:
+    def _own(self) -> set[MaskedValue]:
         return values.of(self._environment())
 
-    def _of_job(self, job_id: str) -> frozenset[Value]:
+    def _of_job(self, job_id: str) -> frozenset[MaskedValue]:
         """Return the secrets among the variables that a job was given. They do not change: its definition is read
         once."""
         known = self._of_jobs.get(job_id)

@@ -8,8 +8,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
+from outlive.core.record import Value
 from outlive.parts.masks.values import is_reference, is_secret
 from outlive.store.output.patterns import re2
 
@@ -24,7 +25,7 @@ _OF_NAMES = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
 _JUDGED_BYTES = 512  # of a value: a job must not make us read all that it printed again and again
 
 
-class _Shape(NamedTuple):
+class _Shape(Value):
     """`pattern` has one group, which is masked as `label`, with the characters of the class `more` behind it; `judge`
     says whether that is a secret."""
 
@@ -80,7 +81,7 @@ _LINES = rb"(?:\s+(?:[A-Za-z0-9+/=]+|(?:Proc-Type|DEK-Info):[^\r\n]*)[ \t]*(?=[\
 _END = _PEM.format("END").encode()
 
 
-class Secret(NamedTuple):
+class Secret(Value):
     """A secret in a text, as offsets in its bytes."""
 
     start: int

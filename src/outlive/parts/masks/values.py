@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import NamedTuple
 from urllib.parse import unquote
+
+from outlive.core.record import Value
 
 LEAST_CHARS = 8  # a shorter value would be found in words that have nothing to do with it
 
@@ -23,7 +24,7 @@ _REFERENCE = re.compile(r"\$\w+|\$[{(].*|<[^<>]*>|\{+[\w. ]*\}+|%\w+%?|\*+|[xX]+
 _URL_PASSWORD = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^\s/:@]*:([^\s/]+)@")
 
 
-class Value(NamedTuple):
+class MaskedValue(Value):
     """A secret, and the variable that holds it."""
 
     text: str
@@ -56,10 +57,10 @@ def _is_path(value: str) -> bool:
     return not _BASE64.fullmatch(value) or value.count("/") * _CHARS_A_SLASH > len(value)
 
 
-def of(env: Mapping[str, str]) -> set[Value]:
+def of(env: Mapping[str, str]) -> set[MaskedValue]:
     """Return the secrets in an environment: each line of a value, and the password of a URL."""
     secrets = {
-        Value(line.strip(), name)
+        MaskedValue(line.strip(), name)
         for name, value in env.items()
         if has_secret_name(name)
         for line in value.splitlines()
@@ -68,5 +69,5 @@ def of(env: Mapping[str, str]) -> set[Value]:
     for name, value in env.items():
         if "://" in value and (match := _URL_PASSWORD.match(value)):
             words = {match[1], unquote(match[1])}
-            secrets |= {Value(word, name) for word in words if is_secret(word)}
+            secrets |= {MaskedValue(word, name) for word in words if is_secret(word)}
     return secrets

@@ -95,7 +95,7 @@ class Api:
             args = {name: value for name, value in given.items() if name not in ("action", "detail")}
             answer = await self._calls.show(verb.name, caller, **args)
         else:
-            answer = await self._calls.run(PROCESS, {**given, "detail": "full"}, caller._replace(person=True))
+            answer = await self._calls.run(PROCESS, {**given, "detail": "full"}, caller.changed(person=True))
         answer = envelope.sized(answer, "full")
         if verb.name == "status":
             answer["facts"] = beside_output.facts(answer)
@@ -159,7 +159,7 @@ class Api:
         try:
             await self._read(caller, questions.require_asked, job, asked)
             submit = {"action": "submit", "job_id": job, "text": args["line"], "wait_ms": 0}
-            answer = await self._calls.run(PROCESS, submit, caller._replace(person=True))
+            answer = await self._calls.run(PROCESS, submit, caller.changed(person=True))
         except BaseException:
             self._answered[job] = before
             raise
@@ -177,7 +177,7 @@ class Api:
         for job in () if args.get("dry_run") else sizes:
             with suppress(OutliveError):  # it is another session's, or was deleted meanwhile
                 remove = {"action": "remove", "job_id": job}
-                answer = await self._calls.run(PROCESS, remove, caller._replace(person=True))
+                answer = await self._calls.run(PROCESS, remove, caller.changed(person=True))
                 deleted, freed = deleted + 1, freed + number_of(answer, "freed_bytes")
         if args.get("dry_run"):
             deleted, freed = len(sizes), sum(sizes.values())
@@ -208,7 +208,7 @@ class Api:
         args = taken(given, {"job_id": str, "tab": str, "data": str}, "job_id", "tab", "data")
         if not self._keyboards.holds(caller, args["job_id"], args.pop("tab")):
             raise OutliveError("invalid_state", "this page does not hold the keyboard", hint="Take it first.")
-        answer = await self._calls.run(PROCESS, {"action": "write", **args, "wait_ms": 0}, caller._replace(person=True))
+        answer = await self._calls.run(PROCESS, {"action": "write", **args, "wait_ms": 0}, caller.changed(person=True))
         return envelope.answer("ui.type", {"job_id": answer["job_id"], "bytes_written": answer["bytes_written"]})
 
     async def close(self) -> None:

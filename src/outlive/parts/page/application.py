@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Callable, Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import anyio
 from starlette.applications import Starlette
@@ -25,6 +25,7 @@ import outlive
 from outlive import limits
 from outlive.core.ids import short_id
 from outlive.core.members import text_of
+from outlive.core.record import Value
 from outlive.errors import OutliveError
 from outlive.jobs import lookup
 from outlive.mcp.caller import Caller
@@ -57,7 +58,7 @@ _STOPPING_S = 0.5  # between two looks at whether the server ends, while a call 
 _CALLS = 64  # of one session at a time
 
 
-class _Ticket(NamedTuple):
+class _Ticket(Value):
     session: Session
     job_id: str
     stream: str

@@ -10,13 +10,13 @@ import secrets
 import socket
 from collections.abc import Callable
 from contextlib import closing, suppress
-from typing import NamedTuple
 
 import anyio
 from starlette.requests import Request
 
 from outlive.cli import stdio
 from outlive.config import Config
+from outlive.core.record import Value
 from outlive.launch.fork_server_client import Launcher
 from outlive.mcp.caller import Caller
 from outlive.mcp.job_environment import JobEnvironment
@@ -34,7 +34,7 @@ from outlive.store.root import Store
 from outlive.system import fds
 
 
-class Door(NamedTuple):
+class Door(Value):
     """The socket in the job root `store` that gives links."""
 
     listener: socket.socket

@@ -16,8 +16,8 @@ import secrets
 import time
 from collections import OrderedDict
 from collections.abc import Callable
-from typing import NamedTuple
 
+from outlive.core.record import Value
 from outlive.parts.page.sealing import NONCE_BYTES, Numbers, Seal, id_of, key_of
 
 HOSTS = ("127.0.0.1", "::1")  # a name below localhost may mean either, so no other program may listen on one of them
@@ -29,7 +29,7 @@ _SECRET_BYTES = 32
 _FIRST = 0  # the number of the answer that brings a secret
 
 
-class Session(NamedTuple):
+class Session(Value):
     """A browser that was let in. `token`: the hash of the token that it came with, None for a
     one-time link. `person`: the link was made for a person; a job that made it itself approves
     nothing through it."""
@@ -40,7 +40,7 @@ class Session(NamedTuple):
     person: bool
 
 
-class Tab(NamedTuple):
+class Tab(Value):
     """One page of a session, and what seals its calls."""
 
     session: Session
@@ -48,7 +48,7 @@ class Tab(NamedTuple):
     numbers: Numbers
 
 
-class LinkKind(NamedTuple):
+class LinkKind(Value):
     """`person`: see `Session`. `own`: the link goes through the list of processes, so only a process
     of this user may use it."""
 
@@ -56,7 +56,7 @@ class LinkKind(NamedTuple):
     own: bool = False
 
 
-class _Link(NamedTuple):
+class _Link(Value):
     secret: bytes
     until: float
     kind: LinkKind

@@ -31,8 +31,8 @@ class Permission(Extension):
     async def run(self, call: Call, around: Around, go: Go) -> Answer | Instead:
         asks = self._asks(call.ctx)
         if call.params.request_state is not None and asks is not None:
-            around = around._replace(goes_on=partial(self._gone_on, call))
-        return await go(around._replace(asks=asks))
+            around = around.changed(goes_on=partial(self._gone_on, call))
+        return await go(around.changed(asks=asks))
 
     def in_place(self, call: Call, answer: Answer) -> Instead | None:
         """Return the question about a job that waits for approval, where the answer of a call is the question."""

@@ -12,9 +12,9 @@ import errno
 import os
 import socket
 import time
-from typing import NamedTuple
 
 from outlive.core.ids import ID_CHARS, is_id
+from outlive.core.record import Value
 from outlive.parts.ports import choice
 from outlive.system import locks, tree
 
@@ -25,14 +25,14 @@ _LET_GO_S = 0.5
 _RESTART_S = 2.0  # ... and that of the job that this one restarts, whose last processes are ending
 
 
-class Line(NamedTuple):
+class Line(Value):
     """What the file says of a port. ("", "") for a port that no job had."""
 
     job_id: str = ""
     key: str = ""
 
     @classmethod
-    def of(cls, data: bytes) -> Line:
+    def read(cls, data: bytes) -> Line:
         """What another program has spoilt counts as nothing."""
         words = data.split(b"\n", 1)[0].decode("ascii", "replace")
         return cls(words[:ID_CHARS], words[ID_CHARS + 1 :]) if is_id(words[:ID_CHARS]) else cls()
@@ -49,7 +49,7 @@ class Leases(locks.LockFile):
         self.ports: list[int] = []
 
     def line(self, port: int) -> Line:
-        return Line.of(os.pread(self.fd, _LINE_BYTES, port * _LINE_BYTES))
+        return Line.read(os.pread(self.fd, _LINE_BYTES, port * _LINE_BYTES))
 
     def holder(self, port: int) -> str | None:
         """Return the id of the job that leases the port; None if none does."""
@@ -62,7 +62,7 @@ class Leases(locks.LockFile):
         key = choice.key_of(place, name)
         lines = os.pread(self.fd, (last - first + 1) * _LINE_BYTES, first * _LINE_BYTES)
         begins = (at for at in range(0, len(lines), _LINE_BYTES) if lines[at])
-        known = {first + at // _LINE_BYTES: Line.of(lines[at : at + _LINE_BYTES]) for at in begins}
+        known = {first + at // _LINE_BYTES: Line.read(lines[at : at + _LINE_BYTES]) for at in begins}
         mine = {port for port, line in known.items() if line.key == key}
         others = {port for port, line in known.items() if line.job_id and line.key != key}
         for port in choice.in_turn(first, last, key, mine, others):

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from outlive.config import Config, Setting
+from outlive.core.record import Value
 from outlive.errors import misconfigured
 from outlive.parts.ports import PORTS
 
@@ -15,7 +14,7 @@ KEYS = {
 }
 
 
-class Range(NamedTuple):
+class Range(Value):
     """The ports that jobs are given, both ends included."""
 
     first: int

@@ -37,7 +37,7 @@ class Push(Extension):
         """Run a call, and answer with a task where the client takes one. Nothing is waited for behind the look at the
         job that decides it."""
         takes_tasks = task_requests.declared(call.ctx)
-        around = around._replace(handle=takes_tasks or around.handle)
+        around = around.changed(handle=takes_tasks or around.handle)
         if takes_tasks and self._waits(call):
             ran = await self._begun(call, around, go)
         else:
@@ -69,7 +69,7 @@ class Push(Extension):
                 around.begun(verb, ctx, args)
                 wait.ctx = ctx
 
-            ran = await go(around._replace(begun=begun, is_awaited=False))
+            ran = await go(around.changed(begun=begun, is_awaited=False))
             assert not isinstance(ran, Instead)  # no part answers in another way what no request waits for
             return ran
 
@@ -91,7 +91,7 @@ class Push(Extension):
                 call.ctx.lifespan_context.start_soon(threads.logged, until)
 
         try:
-            return await go(around._replace(begun=begun))
+            return await go(around.changed(begun=begun))
         finally:
             reporting.cancel()
             if self._channel is not None and starts and starts[0].job_id is not None:

@@ -6,12 +6,12 @@ import json
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import NamedTuple
 
 from mcp import MCPError, types
 
 from outlive import limits
 from outlive.core.members import entries_of, text_of
+from outlive.core.record import Value
 from outlive.errors import OutliveError
 from outlive.mcp.caller import Request
 from outlive.mcp.extension import Front, Handler
@@ -51,7 +51,7 @@ TEMPLATES = [
 ]
 
 
-class Place(NamedTuple):
+class Place(Value):
     """The job and the part of it that a URI names. `job` is an id or the end of one."""
 
     job: str

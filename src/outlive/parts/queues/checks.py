@@ -38,7 +38,7 @@ def kept(ctx: Context, args: Mapping[str, object]) -> dict[str, object]:
             raise misconfigured(f"exec.queue names no queue: {name!r}", hint)
         raise invalid(QUEUE, f"{argument(QUEUE)} names no queue: {name!r}", hint=hint)
     queue = known[name]
-    asked = Asked(name=name, **queue._asdict(), priority=priority, table=table_of(ctx, name))
+    asked = Asked(name=name, **vars(queue), priority=priority, table=table_of(ctx, name))
     return {QUEUE: asked.to_dict()}
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
 
 from outlive.answers import advice
+from outlive.core.record import Value
 from outlive.core.units import counted, size
 from outlive.part import Inspection, Look, OfJob, Said
 from outlive.parts.queues import MEMORY, SLOTS, asked, checks, room
@@ -14,7 +14,7 @@ from outlive.parts.queues.asked import Asked
 from outlive.parts.queues.table import Table
 
 
-class Wait(NamedTuple):
+class Wait(Value):
     """How a job waits."""
 
     queue: Asked

@@ -6,8 +6,8 @@ import math
 import os
 import time
 from collections.abc import Collection, Iterable
-from typing import NamedTuple
 
+from outlive.core.record import Value
 from outlive.parts.queues import LOAD, MEMORY, SLOTS
 from outlive.parts.queues.asked import Asked
 from outlive.parts.queues.table import Line
@@ -17,7 +17,7 @@ _MEMORY_S = 10  # so long a job has not taken its memory yet, and is counted wit
 _LOAD_S = 60.0  # the time constant of the average over a minute: a step is in it after t to 1 - exp(-t / 60)
 
 
-class Machine(NamedTuple):
+class Machine(Value):
     """What is so now."""
 
     available: int  # bytes of memory

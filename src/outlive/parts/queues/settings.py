@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from outlive.config import Config, Setting
 from outlive.core.nearest import meant
+from outlive.core.record import Value
 from outlive.core.units import byte_count
 from outlive.errors import OutliveError, misconfigured
 from outlive.parts.queues import QUEUE
@@ -17,7 +16,7 @@ _KEYS = ("slots", "memory_free", "load")
 _MOST_LOAD = 1_000
 
 
-class Queue(NamedTuple):
+class Queue(Value):
     """The settings of a queue."""
 
     slots: int

@@ -17,9 +17,9 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from outlive.core.ids import ID_CHARS, is_id
+from outlive.core.record import Value
 from outlive.parts.queues.asked import MOST_SLOTS, PRIORITIES
 from outlive.system import locks, process, tree
 
@@ -30,14 +30,14 @@ _TICKETS = 1 << 53  # of a priority: 285 years
 _EMPTY = b"".ljust(_LINE_BYTES, b"\n")
 
 
-class Line(NamedTuple):
+class Line(Value):
     """What the file says of a slot. ("", 0) for a free slot."""
 
     job_id: str = ""
     since: int = 0  # Unix seconds
 
     @classmethod
-    def of(cls, data: bytes) -> Line:
+    def read(cls, data: bytes) -> Line:
         """What another program has spoilt counts as nothing."""
         job_id, _, since = data.split(b"\n", 1)[0].decode("ascii", "replace").partition(" ")
         is_number = since.isascii() and since.isdigit() and len(since) < _LINE_BYTES - ID_CHARS
@@ -47,7 +47,7 @@ class Line(NamedTuple):
         return f"{self.job_id} {self.since}\n".encode().ljust(_LINE_BYTES, b"\n")
 
 
-class Slot(NamedTuple):
+class Slot(Value):
     """A slot that a job was given, which those that are started inside of it share."""
 
     number: int
@@ -90,7 +90,7 @@ class Table(locks.LockFile):
     # --- the slots ---
 
     def line(self, slot: int) -> Line:
-        return Line.of(os.pread(self.fd, _LINE_BYTES, slot * _LINE_BYTES))
+        return Line.read(os.pread(self.fd, _LINE_BYTES, slot * _LINE_BYTES))
 
     def taken(self) -> list[Line]:
         """Return the lines of the slots whose locks are held."""

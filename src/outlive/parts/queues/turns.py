@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
 
+from outlive.core.record import Value
 from outlive.part import Inspection, Turns
 from outlive.parts.queues import SLOTS, asked, room
 from outlive.parts.queues.asked import Asked, Place
@@ -12,7 +12,7 @@ from outlive.parts.queues.of_job import when
 from outlive.parts.queues.table import Table
 
 
-class _Member(NamedTuple):
+class _Member(Value):
     """A job in a queue, or in line for it."""
 
     job_id: str

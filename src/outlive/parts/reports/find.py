@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from fnmatch import translate
 from itertools import islice
 from re import compile as pattern_of
-from typing import NamedTuple
 
+from outlive.core.record import Value
 from outlive.core.records import Sandbox
 from outlive.errors import OutliveError
 from outlive.jobs.starting import boundary
@@ -29,7 +29,7 @@ _TICK_NS = 10_000_000
 OLDER, LATER = "older than the job", "newer than the end of the job"
 
 
-class Where(NamedTuple):
+class Where(Value):
     """Where and when a job ran. Times are nanoseconds since the epoch; `ended_ns` None: not known."""
 
     cwd: str
@@ -38,7 +38,7 @@ class Where(NamedTuple):
     ended_ns: int | None
 
 
-class Found(NamedTuple):
+class Found(Value):
     """A file that matches: what is in it, or why it was not read."""
 
     path: str

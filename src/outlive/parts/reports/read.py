@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
+from outlive.core.record import Value
 from outlive.parts.reports import find, go_test, junit, pytest_json, tap, values
 from outlive.parts.reports.answers import Tests
 from outlive.parts.reports.find import Found, Where
@@ -14,7 +13,7 @@ _SHOWN = 3  # problems with files
 _PATH_CHARS = 120
 
 
-class Read(NamedTuple):
+class Read(Value):
     """What the reports say; None if there was none to read. `problems` are sentences."""
 
     tests: Tests | None

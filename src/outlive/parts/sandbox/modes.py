@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
+from outlive.core.record import Value
 from outlive.core.records import GIT, NETWORKS, Granted, Sandbox
 from outlive.core.records import SANDBOXES as MODES
 from outlive.errors import OutliveError, argument, invalid
@@ -12,7 +11,7 @@ from outlive.parts.sandbox.settings import Settings
 OFF = "off"
 
 
-class Bounds(NamedTuple):
+class Bounds(Value):
     """The sandbox of a call that asks for none (`mode`, `network`, `git`), and the most that a call
     may ask for (`most_mode`, `most_network`, `most_git`)."""
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from outlive.config import PATH, PATHS, STRINGS, Config, Setting
+from outlive.core.record import Value
 from outlive.core.records import GIT, LOCAL, NETWORKS, SANDBOXES
 from outlive.parts.sandbox.confinement import bubblewrap
 
@@ -24,7 +24,7 @@ KEYS = {
 }
 
 
-class Settings(NamedTuple):
+class Settings(Value):
     """What is set there. What is None or empty was not set."""
 
     mode: str | None = None
@@ -45,9 +45,9 @@ def sandbox_of(config: Config, host: str | None = None) -> Settings:
     settings = Settings(**config.set_in("sandbox"))
     own = config.hosts().get(host or LOCAL)
     if own is not None and own.sandbox is not None:
-        settings = settings._replace(mode=own.sandbox, ceiling=None)
+        settings = settings.changed(mode=own.sandbox, ceiling=None)
     if own is not None and own.network is not None:
-        settings = settings._replace(network=own.network, network_ceiling=None)
+        settings = settings.changed(network=own.network, network_ceiling=None)
     return settings
 
 

@@ -43,7 +43,7 @@ def screen(ctx: Context, *, job: str, offset: int | None = None, max_bytes: int 
             rows=shown.rows,
             next_seq=end,
             asks=waiting,
-            hint=hold and hold.hint,
+            hint=None if hold is None else hold.hint,
         )
     if first or stop < len(shown.lines):
         answer.first_row = first

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from typing import NamedTuple
 
+from outlive.core.record import Value
 from outlive.core.records import Bounds
 from outlive.errors import OutliveError
 from outlive.store.job_dir import IO, SEEN, JobDir
@@ -67,7 +67,7 @@ def _bytes_in(fd: int) -> tuple[int, list[str]]:
 GRACE_S = 300.0
 
 
-class Ended(NamedTuple):
+class Ended(Value):
     """A finished job. `at`: when it ended (Unix seconds). `bytes`: how much deleting it gives back.
 
     `foreign`: it ran on another machine, whose own outlive keeps its share of a root that both use.

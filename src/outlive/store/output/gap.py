@@ -19,8 +19,8 @@ from __future__ import annotations
 import os
 import struct
 import zlib
-from typing import NamedTuple
 
+from outlive.core.record import Value
 from outlive.errors import OutliveError
 from outlive.store.job_dir import GAP, LOGS, JobDir
 from outlive.system.fds import Closing
@@ -29,7 +29,7 @@ _SLOT = struct.Struct("<12Q")
 _TORN_READS = 3
 
 
-class Hole(NamedTuple):
+class Hole(Value):
     """A span of the merged output, of one log or of `order` of which nothing is left. No gap: an
     empty span at 0."""
 
@@ -104,8 +104,8 @@ def unpacked(data: bytes) -> Gap | None:
         return None
     start, stop, *rest, flags, _ = _SLOT.unpack(data)
     streams = (
-        Hole(*rest[0:3])._replace(ends_line=bool(flags & 2)),
-        Hole(*rest[3:6])._replace(ends_line=bool(flags & 4)),
+        Hole(*rest[0:3]).changed(ends_line=bool(flags & 2)),
+        Hole(*rest[3:6]).changed(ends_line=bool(flags & 4)),
     )
     if not start <= stop or any(hole.start > hole.stop for hole in streams) or not stop:
         return None

@@ -13,8 +13,8 @@ from __future__ import annotations
 import os
 import struct
 from collections.abc import Callable, Iterable
-from typing import NamedTuple
 
+from outlive.core.record import Value
 from outlive.store.atomic_file import NotOurs
 from outlive.store.job_dir import MASKS, JobDir
 from outlive.system import fds
@@ -22,7 +22,7 @@ from outlive.system import fds
 HEADER, PAIR = struct.Struct("<QQ"), struct.Struct("<QQ")
 
 
-class Span(NamedTuple):
+class Span(Value):
     """A secret: from `start` up to `stop`, and what is shown in its place."""
 
     start: int

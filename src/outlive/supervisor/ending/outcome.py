@@ -6,8 +6,8 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
-from typing import NamedTuple
 
+from outlive.core.record import Value
 from outlive.core.records import Ending, State
 from outlive.core.units import timestamp
 from outlive.system import cgroup, oom, process, signals
@@ -114,7 +114,7 @@ def judged(ended: State) -> State:
     )
 
 
-class Kills(NamedTuple):
+class Kills(Value):
     """Processes of its control group that the kernel ended for want of memory while a job ran."""
 
     number: int

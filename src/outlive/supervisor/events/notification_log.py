@@ -13,11 +13,12 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import NamedTuple, cast
+from typing import cast
 
 from outlive import limits
 from outlive.core import records
 from outlive.core.members import parse_json
+from outlive.core.record import Value
 from outlive.core.records import Definition
 from outlive.store import atomic_file, history
 from outlive.store.job_dir import NOTIFICATIONS, JobDir
@@ -50,7 +51,7 @@ class Known:
         return any(known[:2] == (watch.id, watch.pattern) for known in self._last)
 
 
-class _Place(NamedTuple):
+class _Place(Value):
     """Where a line stands: its begin, the begin of its results, and its end, as positions in a file
     of which nothing was left out."""
 

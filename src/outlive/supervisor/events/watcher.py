@@ -14,10 +14,10 @@ import time
 from collections.abc import Callable, Iterator
 from heapq import merge
 from itertools import islice
-from typing import NamedTuple
 
 from outlive import limits
 from outlive.core import records
+from outlive.core.record import Value
 from outlive.errors import OutliveError
 from outlive.store import history
 from outlive.store.job_dir import WATCHED, JobDir
@@ -38,7 +38,7 @@ NAMES = ("stdout", "stderr")
 AGENT_EXEC = "output_match"  # the id of the one pattern in the form of agent-exec
 
 
-class _Suppressed(NamedTuple):
+class _Suppressed(Value):
     """Hits of a watch that were too many in this minute. `first` and `last`: (stream, offset) of those."""
 
     number: int
@@ -77,7 +77,7 @@ class Watch:
         return islice(counted, 1) if self.spec.once else counted
 
 
-class _Found(NamedTuple):
+class _Found(Value):
     """A hit, and the position of its line. `is_shown`: it goes into the history."""
 
     start: int

@@ -12,9 +12,9 @@ import os
 import re
 import time
 from collections.abc import Callable
-from typing import NamedTuple
 
 from outlive.core import records
+from outlive.core.record import Value
 from outlive.store import fault_report
 from outlive.store.job_dir import LOGS, JobDir
 from outlive.store.output.gap import GapFile
@@ -44,7 +44,7 @@ _ATTRIBUTES, _SECOND_ATTRIBUTES = b"\x1b[?62;22c", b"\x1b[>0;10;1c"
 _COLOURS = {b"10": b"ffff/ffff/ffff", b"11": b"0000/0000/0000", b"12": b"ffff/ffff/ffff"}
 
 
-class _Cursor(NamedTuple):
+class _Cursor(Value):
     """The question where the cursor is, asked at output position `at`. `prefix`: of the answer, as in the question."""
 
     at: int

@@ -64,7 +64,7 @@ def test_a_repository_that_was_moved_while_it_was_written_is_reported(tmp_path: 
     git = tmp_path / "one/.git"
     (git / "hooks").mkdir(parents=True)
     (git / "config").write_text("[core]\n\tbare = false\n")
-    before = after.Before.of(guarded(tmp_path))
+    before = after.Before.found_by(guarded(tmp_path))
     (tmp_path / "one").rename(tmp_path / "other")
     (tmp_path / "other/.git" / name).write_text("[core]\n\tfsmonitor = x\n")
     (tmp_path / "other").rename(tmp_path / "one")
@@ -76,7 +76,7 @@ def test_a_repository_that_gets_the_inode_of_a_file_that_is_gone_is_disarmed(tmp
     git = tmp_path / "one/.git"
     git.parent.mkdir()
     git.write_text("gitdir: /nowhere\n")
-    before = after.Before.of(guarded(tmp_path))
+    before = after.Before.found_by(guarded(tmp_path))
     git.unlink()
     (git / "objects").mkdir(parents=True)
     (git / "HEAD").touch()
@@ -90,7 +90,7 @@ def test_a_repository_that_gets_the_inode_of_a_file_that_is_gone_is_disarmed(tmp
 def test_plain_settings_that_the_user_changes_meanwhile_are_not_reported(tmp_path: Path) -> None:
     git = tmp_path / "one/.git"
     (git / "hooks").mkdir(parents=True)
-    before = after.Before.of(guarded(tmp_path))
+    before = after.Before.found_by(guarded(tmp_path))
     (git / "config").write_text('[branch "main"]\n\tremote = origin\n')
     (git / "hooks/pre-push.sample").touch()
     assert after.check(sandbox_of(tmp_path), before) == []
@@ -110,7 +110,7 @@ def test_directories_that_are_shut_again_and_again_hold_up_no_end(
         shut.chmod(0)
         return [("u", str(shut))]
 
-    before = after.Before.of(guarded(tmp_path))
+    before = after.Before.found_by(guarded(tmp_path))
     monkeypatch.setattr(search, "find", find)
     monkeypatch.setattr(after, "_OPENING_S", 0.0)
     assert after.check(sandbox_of(tmp_path), before) == [{"path": str(shut), "kind": "unchecked"}]
@@ -237,7 +237,7 @@ def test_a_search_that_failed_keeps_no_other_look_from_being_taken(
         (top / ".git/hooks").mkdir(parents=True)
         (top / ".git/HEAD").write_text("ref: refs/heads/main\n")
         (top / ".mcp.json").write_text("{}")
-    before = after.Before.of(guarded(root))
+    before = after.Before.found_by(guarded(root))
     for top in (root, app):
         (top / ".mcp.json").write_text('{"mcpServers": {}}')
         (top / ".envrc").write_text("x")
@@ -254,7 +254,7 @@ def test_a_search_that_failed_keeps_no_other_look_from_being_taken(
 
 
 def test_one_look_that_fails_keeps_no_other_from_being_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    before = after.Before.of(guarded(tmp_path))
+    before = after.Before.found_by(guarded(tmp_path))
     (tmp_path / ".envrc").write_text("x")
     (tmp_path / "new/.git").mkdir(parents=True)
 

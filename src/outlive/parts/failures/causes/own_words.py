@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import re
 import warnings
-from typing import NamedTuple
 
 from outlive.core import shell_strings
 from outlive.core.quoted import cut, visible
+from outlive.core.record import Value
 from outlive.core.records import Definition, State
 from outlive.core.shell_strings import Command
 
@@ -17,7 +17,7 @@ _WITH_VALUE = frozenset("-u -U -G -g -s -t -F -d -r -O -m -e -A -B -C --signal -
 _SHOWN_CHARS = 60
 
 
-class Look(NamedTuple):
+class Look(Value):
     """A command that looks for processes, and that finds its own shell."""
 
     program: str

@@ -12,8 +12,8 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable
 from itertools import accumulate
-from typing import NamedTuple
 
+from outlive.core.record import Value
 from outlive.parts.failures.lines.problem_matchers import Hit, Matchers
 from outlive.store.output.patterns import seen, valid
 
@@ -43,7 +43,7 @@ _TALLY = re.compile(
 )
 
 
-class Run(NamedTuple):
+class Run(Value):
     """Lines that stand below each other: from line `first` to before line `stop`."""
 
     first: int

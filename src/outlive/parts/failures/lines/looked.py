@@ -7,10 +7,10 @@ import importlib.util
 from bisect import bisect_right
 from collections import Counter
 from itertools import pairwise
-from typing import NamedTuple
 
 from outlive.answers.output import Shown
 from outlive.answers.spans import Cut, LeftOut
+from outlive.core.record import Value
 from outlive.core.units import size
 from outlive.parts.failures.lines import middle, problem_matchers
 from outlive.parts.failures.lines.chosen_lines import MAX_LINE_CHARS, Choice, Lines, Made, Run
@@ -61,7 +61,7 @@ def compiled(added: tuple[Matcher, ...]) -> Matchers | None:
     return problem_matchers.Matchers((*added, *problem_matchers.built_in()))
 
 
-class Failure(NamedTuple):
+class Failure(Value):
     """A line that reports a failure."""
 
     seq: int  # where it begins in the output
@@ -84,7 +84,7 @@ def failures(source: Source, added: tuple[Matcher, ...], most: int, *, failed: b
     return shown, looked.count if choice.failures else len(numbers)
 
 
-class _Piece(NamedTuple):
+class _Piece(Value):
     """Output that was looked at: where it begins there, in the text, and in its lines."""
 
     seq: int

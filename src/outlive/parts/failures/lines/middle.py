@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Iterator
-from typing import NamedTuple
 
+from outlive.core.record import Value
 from outlive.parts.failures.lines.chosen_lines import MOST_OF_A_KIND, RARE, Lines, best
 from outlive.parts.failures.lines.problem_matchers import Hit, Matchers
 from outlive.render.sources import Source
@@ -20,7 +20,7 @@ _LAST_BYTES = 4_096  # of lines behind a failure at the end of a piece that was 
 _KEPT_BYTES = (192 * 1024, 64 * 1024)  # of lines that report a failure, and of those that may mean one
 
 
-class Middle(NamedTuple):
+class Middle(Value):
     """What was found. `spans` are [start, stop) of whole lines, in order. `counts`: how many lines there are of each
     kind that a matcher names. `failures`: how many that a tool prints for a failure alone. `searched_to`: a position."""
 

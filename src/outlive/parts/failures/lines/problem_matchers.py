@@ -14,8 +14,9 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
+from outlive.core.record import Value
 from outlive.errors import invalid
 from outlive.parts.failures.lines.built_in import MATCHERS
 from outlive.store.output.patterns import line_options, re2
@@ -26,7 +27,7 @@ _MAX_REGEXP_CHARS = 2_000
 _MOST_MEMORY = 8 * 1024**2  # of the automaton of many patterns
 
 
-class Hit(NamedTuple):
+class Hit(Value):
     """A line that a matcher names."""
 
     start: int  # in the text
@@ -35,7 +36,7 @@ class Hit(NamedTuple):
     located: bool  # it names a place or a test
 
 
-class Matcher(NamedTuple):
+class Matcher(Value):
     strong: bool
     regexps: tuple[str, ...]
     loop: bool  # the last line may come again and again

@@ -6,10 +6,10 @@ import json
 import os
 from collections.abc import Iterator
 from contextlib import suppress
-from typing import NamedTuple
 
 from outlive.core import shell_strings
 from outlive.core.quoted import one_line
+from outlive.core.record import Value
 from outlive.core.records import Definition
 from outlive.core.started import never_ran
 from outlive.errors import OutliveError
@@ -26,7 +26,7 @@ _QUIET = frozenset(
 )
 
 
-class Step(NamedTuple):
+class Step(Value):
     """The command that a job is named for, and what makes two of them the same."""
 
     words: tuple[str, ...]
@@ -40,7 +40,7 @@ class Step(NamedTuple):
         return one_line(" ".join([os.path.basename(program), *rest]))
 
 
-class Found(NamedTuple):
+class Found(Value):
     """A job with the same step; the caller closes `job`."""
 
     job: JobDir

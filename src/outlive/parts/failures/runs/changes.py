@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from typing import NamedTuple
 
 from outlive.answers import sentences
 from outlive.answers.other_run import OtherRun
 from outlive.answers.output import Excerpt
 from outlive.answers.reading import LogLines
 from outlive.core.ids import short_id
+from outlive.core.record import Value
 from outlive.core.units import size
 from outlive.parts.failures.lines.chosen_lines import RARE, SAYS, Lines, best
 from outlive.parts.failures.lines.looked import compiled, shortened
@@ -46,7 +46,7 @@ _DIGITS = bytes.maketrans(b"123456789", b"000000000")
 _MASKED = re.compile(rb"0x[0-9a-fA-F]+|\b[0-9a-fA-F]{7,}\b|\d+(?:[.,:]\d+)*(?: ?(?:[mnu]|\xc2\xb5)?s\b)?")
 
 
-class Counts(NamedTuple):
+class Counts(Value):
     """How many failures of one run another does not report, and how many it reports instead. `names` of those that are
     gone, where they are few. `shared`: whether both report one. `silent`: nothing that named a failure before does now."""
 
@@ -57,7 +57,7 @@ class Counts(NamedTuple):
     silent: bool
 
 
-class _Named(NamedTuple):
+class _Named(Value):
     """By what lines that report a failure are named."""
 
     matcher: int
@@ -129,7 +129,7 @@ def _kind(lines: Lines, number: int) -> int:
     return _masked_kind(lines.text(number).translate(_DIGITS))
 
 
-class _Line(NamedTuple):
+class _Line(Value):
     """A line: where it begins and stops in the output, its kind, and whether a tool prints it for a failure alone."""
 
     start: int

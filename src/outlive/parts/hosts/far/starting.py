@@ -78,7 +78,7 @@ def start(store: Store, said: dict[str, Any], is_wanted: Callable[[], bool], ori
     data, script = (
         None if text is None else text.encode("latin-1") for text in (said.get("stdin_data"), said.get("script"))
     )
-    plan = Plan(definition, said["overrides"], stdin_data=data, script=script)
+    plan = Plan(definition=definition, overrides=said["overrides"], stdin_data=data, script=script)
     if not is_wanted():
         raise OutliveError("launch_failed", "the connection was closed before the job was started", retryable=True)
     try:

@@ -36,7 +36,7 @@ class Questions:
             asked = taken(given, {"method": str, "given": dict}, "method")
             name, arguments = asked["method"], asked.get("given", {})
             self._check(name, arguments, reads=reads)
-            return await self._api.methods[name](caller._replace(person=True), arguments)
+            return await self._api.methods[name](caller.changed(person=True), arguments)
         except Exception as error:  # noqa: BLE001 - the view is told, and the server outlives its own faults
             return envelope.failure(fault_of(error, "answering a view"))
 

@@ -68,7 +68,7 @@ def failures(ctx: Context, job_id: str) -> dict[str, Any]:
             found, total = looked.failures(source, added, _MOST_FAILURES, failed=failed)
     return {
         "job_id": job.job_id,
-        "failures": [list(one) for one in found],
+        "failures": [[one.seq, one.text] for one in found],
         "total": total,
         **({name: value for name, value in said.to_dict().items() if name == "tests"} if said else {}),
     }

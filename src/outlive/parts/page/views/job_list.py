@@ -97,7 +97,7 @@ class JobList:
         return {"list": self.name, "total": len(self._ids)}
 
     def _whose_turn(self) -> dict[str, object]:
-        return {"turns": [one._asdict() for one in self._turns]}
+        return {"turns": [one.to_dict() for one in self._turns]}
 
     def look(self, ctx: Context) -> None:
         """Find out what has changed. Only one call at a time may be under way."""
@@ -144,7 +144,7 @@ class JobList:
                         entry |= questions.question(inspection, output)
                 needs = parts.needed_by(definition, inspection.state)
                 if needs:
-                    entry["needs"] = [need._asdict() for need in needs]
+                    entry["needs"] = [need.to_dict() for need in needs]
                 if definition.sandbox:
                     entry["sandbox"] = definition.sandbox.shown
                 if inspection.state.finished and inspection.supervised:

@@ -1,6 +1,8 @@
 """The output of a job as the rows of a page: any of them at once, however long the output is.
 
 A row is a line. The gap (store/output/gap.py) is one row, whatever was in it. Rows are counted
+
+from outlive.core.record import Value
 from 0, lines of the answer from 1, as `log` counts them.
 """
 
@@ -11,8 +13,9 @@ import time
 from bisect import bisect_right
 from collections.abc import Mapping
 from contextlib import closing
-from typing import Any, NamedTuple
+from typing import Any
 
+from outlive.core.record import Value
 from outlive.jobs import adoption, job_answer, lookup
 from outlive.jobs.context import Context
 from outlive.jobs.control_client import ControlClient
@@ -34,7 +37,7 @@ _TOGETHER_S = 0.4  # what is printed within this comes in one answer: a viewer c
 LOST = 2  # in place of a stream: bytes that another program cut out of a log
 
 
-class Wanted(NamedTuple):
+class Wanted(Value):
     """Rows from `row` on, or around the one with position `seq` or with `line`; by default the last
     ones."""
 
@@ -119,8 +122,8 @@ class Page:
         self.counted = self.lines.count(None if whole else time.monotonic() + _COUNT_S)
 
     def read(self, wanted: Wanted) -> dict[str, object]:
-        row, seq, line, most, _ = wanted
-        count = max(1, min(most, MOST_ROWS))
+        row, seq, line = wanted.row, wanted.seq, wanted.line
+        count = max(1, min(wanted.most, MOST_ROWS))
         if not self.counted:
             return self._uncounted(seq, count)
         total = self._total()

@@ -10,11 +10,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from fnmatch import fnmatchcase
-from typing import NamedTuple
 
 from outlive import limits, parts
 from outlive.core import quoted
 from outlive.core.ids import sha256
+from outlive.core.record import Value
 from outlive.core.records import Definition, Notification
 from outlive.parts.permission.approvals import asked, written
 from outlive.parts.permission.approvals.asked import Approval
@@ -35,7 +35,7 @@ _INPUTS = {
 }
 
 
-class Fact(NamedTuple):
+class Fact(Value):
     label: str
     value: str
 
@@ -51,7 +51,7 @@ def of(definition: Definition) -> list[Fact]:
 
 
 def shown(definition: Definition) -> list[dict[str, object]]:
-    return [fact._asdict() for fact in of(definition)]
+    return [fact.to_dict() for fact in of(definition)]
 
 
 def of_approval(job: JobDir, definition: Definition) -> dict[str, object]:

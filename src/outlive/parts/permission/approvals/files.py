@@ -12,9 +12,9 @@ import itertools
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
 
 from outlive.core import shell_strings
+from outlive.core.record import Value
 from outlive.parts.permission.approvals import unheld
 from outlive.parts.permission.approvals.facts import decides
 from outlive.parts.permission.approvals.unheld import BRACES, DEEPEST, SOURCES, VARIABLE, is_interpreter
@@ -49,7 +49,7 @@ _MOST_MATCHES = 100  # of a pattern
 _LINE_BYTES = 256
 
 
-class Noted(NamedTuple):
+class Noted(Value):
     """The files that a command runs: what a change of each changes, nothing for one that is not there. `unheld`: what
     else it runs, as sentences say."""
 

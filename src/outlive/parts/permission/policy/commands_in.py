@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
 from outlive import limits
 from outlive.core import shell_strings
+from outlive.core.record import Value
 from outlive.parts.permission.policy import runners, system_shells
 from outlive.parts.permission.policy.harmless import use_of
 
@@ -41,7 +41,7 @@ _FUNCTION = "BASH_FUNC_"
 _TOO_LONG = f"it is longer than {limits.MAX_COMMAND_BYTES:,} bytes"
 
 
-class Command(NamedTuple):
+class Command(Value):
     """One command: its words, and what is not known of it.
 
     `globs` are the places of words that stand for names of files. `unread` says why it is not known
@@ -80,10 +80,10 @@ def commands(
     found, why = _split(text)
     if not system_shells.is_of_the_system(shell[0], path):  # it may do more than a shell would
         foreign = f"`{shell[0]}` is no shell of the system"
-        return [Command([*shell, text], unread=foreign), *(one._replace(unread=foreign) for one in found)]
+        return [Command([*shell, text], unread=foreign), *(one.changed(unread=foreign) for one in found)]
     why = why if whole else _TOO_LONG
     profiled = _profiled(shell, found, variables)
-    return [Command([text], unread=why)] if why else [one._replace(profiled=profiled) for one in found]
+    return [Command([text], unread=why)] if why else [one.changed(profiled=profiled) for one in found]
 
 
 def _profiled(shell: list[str], found: list[Command], variables: Sequence[str]) -> str:

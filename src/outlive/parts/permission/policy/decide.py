@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
+from outlive.core.record import Value
 from outlive.parts.permission.policy import commands_in, runners
 from outlive.parts.permission.policy.rules import (
     ALLOW,
@@ -27,7 +28,7 @@ _WITHOUT = 'a shell without a profile ([shell] unix = ["sh", "-c"])'
 _NOT_BY_DEFAULT = 'a rule with unknown = true decides such commands, default = "allow" does not'
 
 
-class Policy(NamedTuple):
+class Policy(Value):
     """`[policy]` of the configuration. `default` decides what no rule does; `ask_timeout_ms` is how
     long an approval may take, 0: it is denied at once."""
 
@@ -36,7 +37,7 @@ class Policy(NamedTuple):
     rules: Sequence[Rule]
 
 
-class Decision(NamedTuple):
+class Decision(Value):
     """What was decided about a command, by which rule, and why."""
 
     command: list[str]
@@ -79,7 +80,7 @@ def _of(policy: Policy, command: commands_in.Command, place: Place) -> Decision:
     link = next(filter(None, (rule.link_before(command, place, way) for rule in policy.rules)), None)
     if link is not None:
         return by(ASK if restricts else policy.default, DEFAULT, f"{_UNKNOWN}: {link} is a link, which {_CHANGED}")
-    known = command._replace(profiled="")
+    known = command.changed(profiled="")
     if is_looked_up_later(command) and any(rule.matches(known, place, way) for rule in policy.rules):
         without = _WITHOUT if command.profiled == commands_in.PROFILE else "that variable out of the environment"
         return by(policy.default, DEFAULT, _LOOKED_UP_LATER.format(command.profiled, without))

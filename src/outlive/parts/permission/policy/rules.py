@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from fnmatch import fnmatchcase
-from typing import Any, NamedTuple
+from typing import Any
 
 from outlive.core.nearest import meant
+from outlive.core.record import Value
 from outlive.core.records import GIT, SANDBOXES
 from outlive.errors import misconfigured
 from outlive.parts.permission.policy import commands_in, links, runners
@@ -20,7 +21,7 @@ _EXAMPLE_SHELL = ["sh", "-c"]
 _SHOWN_CHARS = 60
 
 
-class Place(NamedTuple):
+class Place(Value):
     """Where a command is to run: what of a job rules look at besides its words.
 
     `cwd` is without links. `path`: the PATH that finds its programs. `sandbox` and `git`: the mode of its sandbox, and what
@@ -170,7 +171,7 @@ def is_safe(name: str, also: Sequence[str] = ()) -> bool:
     return any(fnmatchcase(name, known) for known in (*SAFE_VARIABLES, *also))
 
 
-class Way(NamedTuple):
+class Way(Value):
     """The way to a program: its paths, as given, without links in its directory and without any, and the links on it."""
 
     paths: list[str]

@@ -13,9 +13,9 @@ import os
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from fnmatch import fnmatchcase
-from typing import NamedTuple
 
 from outlive.core.quoted import cut
+from outlive.core.record import Value
 from outlive.parts.permission.policy import scripts
 from outlive.parts.permission.policy.harmless import use_of
 from outlive.parts.permission.policy.use import Use
@@ -125,7 +125,7 @@ class _Names(str):
     __slots__ = ()
 
 
-class _Words(NamedTuple):
+class _Words(Value):
     """The words behind a program: its options with their values, its operands, and what an operand ended. `taken`: so many
     of its first operands may be values of the options before them."""
 
@@ -256,7 +256,7 @@ def _read(name: str, words: list[str], use: Use) -> _Words | str:
     return _Words(name, options, operands, list(left), taken)
 
 
-class _Option(NamedTuple):
+class _Option(Value):
     """An option with its value. `kind`: the sign behind it in harmless.py, ":" of one whose value was given."""
 
     option: str

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from outlive.core.ids import sha256
+from outlive.core.record import Value
 from outlive.core.records import Granted, Sandbox
 from outlive.errors import OutliveError, argument, invalid, misconfigured
 from outlive.parts.sandbox.confinement import visible_paths
@@ -33,7 +34,7 @@ def is_workspace(path: str, homes: Iterable[str]) -> bool:
     return path != "/" and not any(is_in(home, [path]) for home in homes)
 
 
-class Ours(NamedTuple):
+class Ours(Value):
     """What is ours on a machine. `secret`: what is hidden where it lies in something that is shown.
     `installed`: our program, which stays read-only. `bwrap`: the path of bubblewrap."""
 

@@ -17,10 +17,11 @@ import shlex
 import stat
 import time
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from outlive.core.members import parse_json
 from outlive.core.quoted import quoted
+from outlive.core.record import Value
 from outlive.core.records import Sandbox, State
 from outlive.core.rights import identity_of
 from outlive.parts.sandbox.confinement import gitconfig, search, visible_paths
@@ -58,7 +59,7 @@ _SAYS = {  # the most urgent first
 }
 
 
-class Before(NamedTuple):
+class Before(Value):
     """What a job found: a record that a successor of its supervisor can read."""
 
     repositories: dict[str, list[int]]  # path of a git directory → device, inode, and its `changes`
@@ -69,19 +70,19 @@ class Before(NamedTuple):
     programs: dict[str, list[int]]  # path of a file that settings of git name → its stamp, empty if it was not there
 
     @classmethod
-    def of(cls, guard: Guard) -> Before:
+    def found_by(cls, guard: Guard) -> Before:
         return cls(guard.repositories, guard.files, guard.settings, guard.missing, guard.shut, guard.programs)
 
     def write(self, folder: int) -> None:
         """Write it into the directory of a job. Errors: OSError."""
-        _write(NAME, folder, self._asdict())
+        _write(NAME, folder, vars(self))
 
     @classmethod
     def read(cls, folder: int) -> Before | None:
         """Return the record of a job, None if it has none that can be read."""
         try:
             content = _read(NAME, folder)
-            return cls(*(content[name] for name in cls._fields))
+            return cls(*(content[name] for name in cls.FIELDS))
         except (OSError, ValueError, KeyError, TypeError):
             return None
 

@@ -48,7 +48,7 @@ class Keeping:
         if self._writes and self._found is None:
             self._found = guarded(self._sandbox)
             if self._folder is not None and self._sandbox.git != "write":
-                Before.of(self._found).write(self._folder)
+                Before.found_by(self._found).write(self._folder)
         return self._found
 
     def is_in(self, mounts: Mounts) -> bool:
