@@ -57,11 +57,11 @@ class Call:
         """Print an answer. Errors: stdio.Unwritten."""
         if self.options.human:
             verbose = self.options.verbose > 0
-            stdio.text(_human().answer(answer, Style.of_stdout(self.env), verbose=verbose))
+            stdio.text(texts().answer(answer, Style.of_stdout(self.env), verbose=verbose))
         else:
             stdio.json_line(envelope.encoded(answer))
             if os.isatty(1):
-                _human().hint_once(self.env)
+                texts().hint_once(self.env)
 
 
 def shell_words(settings: Config) -> tuple[str, ...]:
@@ -98,16 +98,10 @@ def _signal_number(name: str) -> int:
 # --- a person at a terminal ---
 
 
-def _human() -> ModuleType:
-    from outlive.cli import human  # late: 6 ms, for a person
+def texts() -> ModuleType:
+    from outlive.cli import human  # late: 7 ms, for a person
 
     return human
-
-
-def help_module() -> ModuleType:
-    from outlive.cli import help  # late: 0.9 ms of each call, and most ask for none
-
-    return help
 
 
 def is_asked(verb: Verb) -> bool:
@@ -141,7 +135,7 @@ def answered(verb: Verb, values: dict[str, Any], *, human: bool) -> Callable[[Co
 
     def with_last_lines(ctx: Context) -> dict[str, object]:
         answer = plain(ctx)
-        shown = _human().summary.last_lines(ctx, str(answer["job_id"]))
+        shown = texts().summary.last_lines(ctx, str(answer["job_id"]))
         return answer if shown is None else answer | {"snippet": shown}
 
     return with_last_lines
@@ -171,7 +165,7 @@ def _report(call: Call, error: OutliveError) -> int:
     sentences = call.options.human or (error.usage and "--human" in call.argv)
     sentences = sentences or (call.verb is not None and reads_sentences(call.verb, call.argv))
     if sentences:
-        stdio.note(_human().error(error.to_dict()))
+        stdio.note(texts().error(error.to_dict()))
     elif call.verb and call.verb.name == "mcp" and not error.usage:  # a client takes every line of stdout for a message
         stdio.note(" ".join(filter(None, (f"outlive mcp: {error.code}: {error.message}.", error.hint))) + "\n")
     else:
@@ -182,7 +176,7 @@ def _report(call: Call, error: OutliveError) -> int:
     if not error.usage:
         return ERROR
     hinted = sentences and "--help`" in (error.hint or "")
-    usage: str = help_module().short_usage(call.verb)
+    usage: str = texts().usage(call.verb)
     stdio.note(usage.splitlines(keepends=True)[0] if hinted else usage)
     return USAGE
 

@@ -20,11 +20,11 @@ from outlive.cli.call import (
     Call,
     ProgressLine,
     answered,
-    help_module,
     is_asked,
     report_error,
     shell_words,
     status_of_job,
+    texts,
 )
 from outlive.config import Config
 from outlive.core.ids import short_id
@@ -33,8 +33,9 @@ from outlive.core.records import Definition
 from outlive.errors import OutliveError, invalid
 from outlive.jobs import context
 from outlive.jobs.context import Context
-from outlive.jobs.told import ownership
 from outlive.launch.from_cli import Launcher
+from outlive.store.inbox import Inbox
+from outlive.store.root import Store
 from outlive.system import fds, waiting
 from outlive.verbs import envelope
 from outlive.verbs.spec import FULL, GlobalOptions, Verb
@@ -175,7 +176,7 @@ def _inbox(verb: Verb, call: Call, store: Any) -> Any:
     """Return the inbox (store/inbox.py) of the agent's session that this call comes from, for a verb that tells of its jobs."""
     if not store or not call.env.get("CLAUDE_CODE_SESSION_ID") or not (verb.waits or verb.reports_end):
         return None
-    return ownership.inboxes().Inbox.of_shell(store, call.env, call.cwd)
+    return Inbox.of_shell(store, call.env, call.cwd)
 
 
 def _progress(verb: Verb, call: Call, ctx: Context) -> ProgressLine | None:
@@ -209,8 +210,6 @@ def _open_store(verb: Verb, call: Call) -> Any:
     """Return the store; None for a verb that needs none."""
     if not verb.store and not call.values.get("history"):
         return None
-    from outlive.store.root import Store  # late: TAB needs no store, and `run` has its launcher prepared before
-
     return Store.open(call.options.root, call.env)
 
 
@@ -227,7 +226,7 @@ def _version() -> int:
 
 
 def _help(about: Verb | str | None) -> int:
-    stdio.text(help_module().of(about))
+    stdio.text(texts().help_of(about))
     return ANSWERED
 
 

@@ -21,7 +21,7 @@ from outlive.core.records import Definition, State
 from outlive.errors import OutliveError, argument, from_os, invalid
 from outlive.jobs.context import Context, Principal, Titled
 from outlive.jobs.diagnosis import deleted
-from outlive.jobs.told import ownership
+from outlive.jobs.told import known_to_session, ownership
 from outlive.store import atomic_file
 from outlive.store.job_dir import META, STATE, JobDir
 from outlive.store.root import Store, not_found
@@ -245,8 +245,6 @@ def _titled(ctx: Context, text: str) -> JobDir | None:
 
 
 def _is_news(ctx: Context, job: JobDir, what: str) -> bool:
-    from outlive.jobs.told import known_to_session  # late: 1 ms of each call, and few jobs share a title
-
     return known_to_session.tell_once(ctx, job, what)
 
 

@@ -7,11 +7,11 @@ person, who has no session, may name every job.
 
 from __future__ import annotations
 
-from types import ModuleType
 from typing import Protocol
 
 from outlive.core.labels import SESSION_VARIABLE
 from outlive.jobs.context import Context, Principal
+from outlive.store.inbox import Inbox, has_connection
 
 
 class Owned(Protocol):
@@ -32,7 +32,7 @@ def session_of(caller: Principal) -> str | None:
     if caller.inbox is not None:
         return caller.inbox.name
     if caller.face == "cli" and caller.env.get(SESSION_VARIABLE):
-        inbox = inboxes().Inbox.of_shell(caller.store, caller.env, caller.cwd)
+        inbox = Inbox.of_shell(caller.store, caller.env, caller.cwd)
         return None if inbox is None else str(inbox.name)
     return None
 
@@ -93,16 +93,9 @@ def _is_same(one: str, other: str) -> bool:
     return one.partition(".")[2] == other.partition(".")[2]
 
 
-def inboxes() -> ModuleType:
-    """Return what knows the inboxes (store/inbox.py): few callers have one."""
-    from outlive.store import inbox  # late: 0.9 ms of each call, for the shell of an agent
-
-    return inbox
-
-
 def _has_ended(ctx: Context, session: str) -> bool:
     """Return whether a session has no live connection. What is so is found out once in a call."""
     ended = ctx.ended_sessions.get(session)
     if ended is None:
-        ended = ctx.ended_sessions[session] = not inboxes().has_connection(ctx.store, session)
+        ended = ctx.ended_sessions[session] = not has_connection(ctx.store, session)
     return ended

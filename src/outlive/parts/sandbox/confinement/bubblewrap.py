@@ -1,6 +1,7 @@
 """bubblewrap: where it is, what it is told, and what to do where it cannot work."""
 
 import os
+import subprocess
 import sys
 from collections.abc import Mapping
 
@@ -97,8 +98,6 @@ def can_work(configured: str | None) -> bool:
 def tried(path: str) -> str | None:
     """Return what bwrap complains of, None if it works."""
     words = [path, "--unshare-all", "--cap-drop", "ALL", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"]
-    import subprocess  # late: 0.3 MB of a server that waits for its first call
-
     try:
         done = subprocess.run(
             [*words, "--", "/bin/true"],
