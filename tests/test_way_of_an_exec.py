@@ -22,7 +22,6 @@ PAGE = Path(__file__).parents[1] / "docs" / "explanation" / "architecture.md"
 # Of a server with a process of its own; for a client that takes tasks
 ELSEWHERE = {
     "mcp/stdio/transport.py:_Reader.read",
-    "mcp/job_environment.py:JobEnvironment.get",
     "launch/fork_server_client.py:Launcher.send",
     "parts/push/tasks.py:Tasks.of_answer",
     "jobs/told/notices.py:Receipt.__call__",

@@ -20,13 +20,6 @@ from outlive.verbs.spec import Verb
 BOUND_S = 20
 
 
-class Known(JobEnvironment):
-    """An environment for which no login shell has to be asked: each call of a test has an event loop of its own."""
-
-    async def get(self) -> dict[str, str]:
-        return self.current()
-
-
 CONFIG = config.load({"XDG_CONFIG_HOME": "/nonexistent"})
 
 
@@ -37,7 +30,7 @@ def calls_of(root: Path, *offers: str, **actions: Callable[..., object]) -> Call
     for name, does in actions.items():
         every[name] = Verb(name, "A made-up verb.", does, args=every[name].args, right=every[name].right)
     tools = Tools(offers or (EXEC, PROCESS), CONFIG, every)
-    return Calls(tools, CONFIG, Known({"PATH": "/usr/bin:/bin"}), root=str(root), launcher=Launcher())
+    return Calls(tools, CONFIG, JobEnvironment({"PATH": "/usr/bin:/bin"}), root=str(root), launcher=Launcher())
 
 
 def server_of(calls: Calls) -> Any:

@@ -48,16 +48,17 @@ class JobEnvironment:
         self._reader = threading.Thread(target=self._read_login_path, args=(self._shell, printed), daemon=True)
         self._reader.start()
 
-    async def get(self) -> dict[str, str]:
-        """Return a job's environment, after at most FIRST_JOB_S seconds if PATH is not known yet."""
-        if not self._settled.is_set():
-            from anyio import to_thread  # late: `outlive mcp` starts the login shell before it loads the SDK
+    @property
+    def is_settled(self) -> bool:
+        """Whether PATH is known."""
+        return self._settled.is_set()
 
-            await to_thread.run_sync(self._settled.wait, FIRST_JOB_S, abandon_on_cancel=True)
-        return dict(self._env)
+    def wait(self) -> None:
+        """Wait until it is, at most FIRST_JOB_S seconds."""
+        self._settled.wait(FIRST_JOB_S)
 
     def current(self) -> dict[str, str]:
-        """Return it without waiting, for calls that start nothing."""
+        """Return a job's environment as far as it is known."""
         return dict(self._env)
 
     def close(self) -> None:

@@ -18,8 +18,10 @@ from typing import TypeVar
 from weakref import WeakValueDictionary
 
 import anyio
+from anyio import to_thread
 
 from outlive.errors import OutliveError
+from outlive.mcp.job_environment import JobEnvironment
 from outlive.system.waiting import Call
 
 T = TypeVar("T")
@@ -57,6 +59,13 @@ async def run(work: Callable[[], T], *, caller: str = "", cancelled: Callable[[]
         with anyio.CancelScope(shield=True):
             await asyncio.wait([ended], timeout=_CANCELLED_S)
         raise
+
+
+async def settled(environment: JobEnvironment) -> dict[str, str]:
+    """Return the environment of a job that is started now, once its PATH is known."""
+    if not environment.is_settled:
+        await to_thread.run_sync(environment.wait, abandon_on_cancel=True)
+    return environment.current()
 
 
 _LIMIT = "This user runs as many processes and threads as it may (`ulimit -u`): end some, and try again."

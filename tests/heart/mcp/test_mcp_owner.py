@@ -10,6 +10,7 @@ import anyio
 import pytest
 
 from outlive.cli.main import main
+from outlive.mcp import threads
 from outlive.mcp.caller import owner_of
 from outlive.mcp.job_environment import JobEnvironment, job_directory, merged_path
 
@@ -112,7 +113,7 @@ def environment_of(place: Path, profile: str) -> dict[str, str]:
     found = JobEnvironment({"SHELL": str(shell), "PATH": "/own"})
     found.start()
     try:
-        return anyio.run(found.get)
+        return anyio.run(threads.settled, found)
     finally:
         found.close()
 

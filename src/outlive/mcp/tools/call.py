@@ -218,7 +218,7 @@ class Calls:
             args = without_limit(verb, args, self.tools.written(tool, given))
         elif tool != EXEC or not self.tools.exec_alone or around.handle:
             args, report = clamp(verb, args, partial(self._longest_ms, caller.program))
-        env = await self._environment.get() if verb.name in SPAWNING else self._environment.current()
+        env = await threads.settled(self._environment) if verb.name in SPAWNING else self._environment.current()
         who = self._principal(caller, env, verb.right, shown_as(tool, verb))
         ctx = Context(who, verb.name, detail=self.tools.detail(given))
         args.pop("detail", None)
@@ -251,7 +251,7 @@ class Calls:
             message = f"{shown_as(tool, verb)} makes no job, and no answer to it was a question"
             raise invalid("requestState", message, hint="Repeat the call that the question was the answer to.")
         args, report = clamp(verb, args, partial(self._longest_ms, caller.program))
-        who = self._principal(caller, await self._environment.get(), verb.right, shown_as(tool, verb))
+        who = self._principal(caller, await threads.settled(self._environment), verb.right, shown_as(tool, verb))
         ctx = Context(who, verb.name, detail=self.tools.detail(given))
         call = StartCall.taken_from(args)
         with _worded(verb):
@@ -260,7 +260,7 @@ class Calls:
 
     async def context_to_start(self, caller: Caller, doing: str) -> Context:
         """Return a context in which a job may be started, in the caller's name. Errors: denied, store_unsafe, io_error."""
-        return Context(self._principal(caller, await self._environment.get(), EXEC_RIGHT, doing), RUN)
+        return Context(self._principal(caller, await threads.settled(self._environment), EXEC_RIGHT, doing), RUN)
 
     @property
     def _ends_cancelled(self) -> bool:

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 
 from outlive import verbs
 from outlive.cli.parse import GLOBALS, is_positional, second_words, verb_at
-from outlive.parts.completion import jobs
 from outlive.verbs.spec import BOOL, WORDS, Arg, Verb
 
 
@@ -22,6 +21,8 @@ def of(words: list[str], env: Mapping[str, str], *, described: bool) -> list[tup
     if word.startswith("-") and not place.ended:
         return _starting(_flags((*place.verb.args, *GLOBALS)), word)
     if place.slot is not None and place.slot.cli == "JOB":
+        from outlive.parts.completion import jobs  # late: 2 ms at a TAB, where most places take no job
+
         return jobs.of(place.verb.name, word, place.root, env)
     return []
 
