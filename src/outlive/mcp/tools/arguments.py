@@ -7,22 +7,18 @@ from __future__ import annotations
 import copy
 from collections.abc import Mapping
 
+from outlive.core.nearest import letters_of
 from outlive.errors import OutliveError, invalid
 from outlive.mcp.tools import values
 from outlive.mcp.tools.offer import accepted, default_of
 from outlive.verbs import spelling
-from outlive.verbs.spec import Verb, check_texts, is_stood_for
+from outlive.verbs.spec import MS, SECONDS, Verb, check_texts, is_stood_for
 from outlive.verbs.spelling import MCP, spelled
-
-
-def fold(name: str) -> str:
-    """Return what all spellings of a name have in common: sinceseq for since_seq, sinceSeq and since-seq."""
-    return name.replace("_", "").replace("-", "").lower()
 
 
 class Reader:
     """Reads the arguments of one verb, which messages call `shown`: `exec`, `process log`. `defaults` by name over MCP,
-    in the units of the action, replace the declared ones. `elsewhere` maps the fold of a name to the calls that take
+    in the units of the action, replace the declared ones. `elsewhere` maps the letters of a name to the calls that take
     it."""
 
     def __init__(
@@ -38,7 +34,7 @@ class Reader:
         self._defaults = defaults or {}
         self._elsewhere = elsewhere or {}
         self._args = {arg.mcp: arg for arg in accepted(verb)}
-        self._names = {fold(name): arg for arg in self._args.values() for name in (*arg.aliases, arg.mcp)}
+        self._names = {letters_of(name): arg for arg in self._args.values() for name in (*arg.aliases, arg.mcp)}
         self._fallbacks: dict[str, object] = {}
         for arg in (*self._args.values(), *self.verb.args):  # two may share a parameter: the one over MCP counts
             self._fallbacks.setdefault(arg.name, self._defaults.get(arg.mcp, default_of(arg)))
@@ -74,10 +70,10 @@ class Reader:
 
     def written(self, given: Mapping[str, object]) -> dict[str, str]:
         """Return how the caller spelled the arguments that it sent, by parameter."""
-        return {self._names[fold(name)].name: name for name in given if fold(name) in self._names}
+        return {self._names[letters_of(name)].name: name for name in given if letters_of(name) in self._names}
 
     def _named(self, given: Mapping[str, object]) -> dict[str, object]:
-        unknown = [name for name, value in given.items() if value is not None and fold(name) not in self._names]
+        unknown = [name for name, value in given.items() if value is not None and letters_of(name) not in self._names]
         if unknown:
             raise self._unknown(unknown)
         sent: dict[str, object] = {}
@@ -85,7 +81,7 @@ class Reader:
         for name, value in given.items():
             if value is None:
                 continue
-            arg = self._names[fold(name)]
+            arg = self._names[letters_of(name)]
             if arg.mcp in sent and sent[arg.mcp] != value:
                 both = f"{spelled[arg.mcp]} and {name}"
                 hint = "Send one: each names the job, which keeps its title." if arg.name == "job" else "Send one."
@@ -112,14 +108,14 @@ class Reader:
     def _advice(self, name: str) -> str:
         names = [arg.mcp for arg in self._args.values() if arg.hidden is not True]
         near = spelling.argument(name, names, spelling=False)
-        owners = self._elsewhere.get(fold(name), [])
+        owners = self._elsewhere.get(letters_of(name), [])
         if near is None and owners:  # a correct name, sent to the wrong action
             return f"It belongs to {', '.join(owners)}."
         near = near or spelling.argument(name, names)
         if near is None:
             return f"Leave it out; the schema of the tool lists what {self.shown} takes."
-        unit = values.unit_of(self._args[near])
-        return f"Did you mean {near} ({unit})?" if unit else f"Did you mean {near}?"
+        kind = self._args[near].kind
+        return f"Did you mean {near} ({kind})?" if kind in (MS, SECONDS) else f"Did you mean {near}?"
 
 
 def _of_several(said: str, count: int) -> str:

@@ -16,6 +16,7 @@ from outlive.answers import Answer
 from outlive.answers.starting import Started
 from outlive.config import Config
 from outlive.core.ids import new_id
+from outlive.core.nearest import asked_for, letters_of
 from outlive.core.records import CONTROL, READ, Definition
 from outlive.core.records import EXEC as EXEC_RIGHT
 from outlive.core.rights import Rights
@@ -28,7 +29,7 @@ from outlive.jobs.told import notices
 from outlive.mcp import masking, threads
 from outlive.mcp.caller import Caller
 from outlive.mcp.job_environment import JobEnvironment, job_directory
-from outlive.mcp.tools.arguments import Reader, fold
+from outlive.mcp.tools.arguments import Reader
 from outlive.mcp.tools.bounds import clamp, without_limit
 from outlive.mcp.tools.offer import EXEC, PROCESS, RUN, WAIT_ARGUMENTS, accepted, defaults_of, process_verbs, shell_of
 from outlive.store.inbox import Inbox
@@ -69,7 +70,7 @@ class Tools:
         self.process = known if PROCESS in self.offers else {}
         self.exec_alone = PROCESS not in self.offers
         self.level = EXEC_RIGHT if EXEC in self.offers else CONTROL
-        self._actions = {fold(name).replace(" ", ""): name for name in self.process}
+        self._actions = {letters_of(name): name for name in self.process}
         self._limited = config.is_set("exec", "timeout_sec")
         elsewhere = self._owners_of_arguments()
         self._exec = Reader(run, EXEC, defaults=defaults_of(run, config), elsewhere=elsewhere)
@@ -105,7 +106,7 @@ class Tools:
 
     def detail(self, given: Mapping[str, object]) -> str:
         """Return the size of the answer that a call asks for. Values that a call refuses count as the default."""
-        asked = next((value for name, value in given.items() if fold(name) == DETAIL.mcp), None)
+        asked = next((value for name, value in given.items() if letters_of(name) == DETAIL.mcp), None)
         return FULL if str(asked).lower() == FULL else BRIEF
 
     def shown_by_default(self) -> Asked:
@@ -114,8 +115,8 @@ class Tools:
     def _read_exec(self, given: Mapping[str, object], handle: bool) -> dict[str, object]:
         if not self.exec_alone:
             return self._exec.read(given)
-        ignored = {fold(name) for name in WAIT_ARGUMENTS}
-        args = self._exec.read({key: value for key, value in given.items() if fold(key) not in ignored})
+        ignored = {letters_of(name) for name in WAIT_ARGUMENTS}
+        args = self._exec.read({key: value for key, value in given.items() if letters_of(key) not in ignored})
         if handle:
             return args
         return {**args, "wait": True, "background": False, "yield_ms": limits.MAX_DURATION_MS}
@@ -133,7 +134,7 @@ class Tools:
             raise invalid(
                 "action", "process needs an action", hint='For example action="list"; action="help" lists them all.'
             )
-        wanted = fold(str(given).strip()).replace(" ", "")
+        wanted = letters_of(str(given).strip())
         if wanted in self._actions:
             return self._actions[wanted]
         if EXEC in self.offers and wanted == "spawn":
@@ -150,15 +151,15 @@ class Tools:
         near = RUN if wanted == EXEC else spelling.verb(given[:60], known)
         if near == RUN and EXEC in self.offers:
             return "Use the tool exec; process spawn starts a job in the background."
-        return f"Did you mean {near}?" if near else 'action="help" lists the actions.'
+        return asked_for(near, 'action="help" lists the actions.')
 
     def _owners_of_arguments(self) -> dict[str, list[str]]:
-        """Return the calls that take an argument, by the fold of its name."""
+        """Return the calls that take an argument, by the letters of its name."""
         owners: dict[str, list[str]] = {}
         calls = [(EXEC, self.run)] if EXEC in self.offers else []
         for shown, verb in [*calls, *((f"process {name}", verb) for name, verb in self.process.items())]:
             for arg in accepted(verb):
-                for name in {fold(arg.mcp), *map(fold, arg.aliases)}:
+                for name in {letters_of(arg.mcp), *map(letters_of, arg.aliases)}:
                     owners.setdefault(name, []).append(shown)
         return owners
 
