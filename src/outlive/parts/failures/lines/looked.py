@@ -9,8 +9,7 @@ from collections import Counter
 from itertools import pairwise
 from typing import NamedTuple
 
-from outlive.answers.output import Shown
-from outlive.answers.spans import Cut, LeftOut
+from outlive.answers.output import Cut, LeftOut, Shown
 from outlive.core.units import size
 from outlive.parts.failures.lines import middle, problem_matchers
 from outlive.parts.failures.lines.chosen_lines import MAX_LINE_CHARS, Choice, Lines, Made, Run
