@@ -24,7 +24,7 @@ import named_steps
 from outlive import verbs
 from outlive.answers import FULL_ONLY
 from outlive.cli import help as cli_help
-from outlive.mcp.tools import offer, schemas
+from outlive.mcp.tools import listing, offer
 from outlive.parts.schema import document as answer_schema
 
 PAGES = Path(__file__).resolve().parent.parent / "docs" / "reference"
@@ -218,7 +218,7 @@ def tool_part(verb: Any) -> list[str]:
     rows = []
     args = [arg for arg in offer.accepted(verb) if arg.hidden is not True]
     for arg in args:
-        schema = schemas.of_argument(arg, schemas.whole(arg.help), {})
+        schema = listing.of_argument(arg, listing.whole(arg.help), {})
         rows.append((f"`{arg.mcp}`", kind_of(schema), explained(schema, arg)))
     if rows:
         lines += [*table(("argument", "type", "meaning"), rows), ""]

@@ -375,7 +375,7 @@ LOADS: dict[str, tuple[list[str], str, Callable[[str], bool]]] = {
     "completion of a verb": (
         [*OUTLIVE[1:], "completion", "bash", "--", ""],
         "outlive.parts.completion.candidates",
-        under(*HEAVY, "outlive.store"),
+        under(*HEAVY, "outlive.jobs.lookup"),  # names of jobs are for a place that takes one
     ),
     # The view in a chat is for a client that shows it
     "a server": (

@@ -32,7 +32,8 @@ from outlive.launch import fork_server_client
 from outlive.mcp import server as outlive_server
 from outlive.mcp.caller import Caller
 from outlive.mcp.job_environment import JobEnvironment
-from outlive.mcp.tools.call import Calls, Tools
+from outlive.mcp.tools.arguments import Tools
+from outlive.mcp.tools.call import Calls
 from outlive.mcp.tools.offer import EXEC, PROCESS
 from outlive.parts.http import app
 from outlive.parts.http.allowed_hosts import AllowedHosts

@@ -13,7 +13,8 @@ from outlive.launch.from_cli import Launcher
 from outlive.mcp import server
 from outlive.mcp.caller import Caller
 from outlive.mcp.job_environment import JobEnvironment
-from outlive.mcp.tools.call import Calls, Tools
+from outlive.mcp.tools.arguments import Tools
+from outlive.mcp.tools.call import Calls
 from outlive.mcp.tools.offer import EXEC, PROCESS, RUN, process_verbs
 from outlive.verbs.spec import Verb
 

@@ -9,7 +9,7 @@ from typing import Any
 from outlive.answers import EVEN_FALSE, FIRST, FULL_ONLY, HIDDEN, TIME, Answer, Part, field, maybe, optional, part
 from outlive.answers.advice import Advised
 from outlive.answers.named import Approval, Engine, Fault, Keyboard, Notification, Queue, Usage
-from outlive.answers.spans import Gap
+from outlive.answers.output import GAPS, Gap
 from outlive.core.members import object_of
 from outlive.core.records import GIT, NETWORKS, REASONS, SANDBOXES, STATES
 
@@ -55,7 +55,6 @@ NEXT_SEQ = field("Pass this as since_seq to go on.")
 FIRED = "What ended the wait; null if it timed out, or if another program has the port."
 TIMED_OUT = "Did the time run out first?"
 NOTIFICATION = "Where the end of the job is reported."
-GAPS = optional("What lies between the bytes shown and no call can show any more: the output passed the job's quota.")
 REQUESTED = optional("How long the caller wanted to wait, where it was more than one call may last.")
 EFFECTIVE = optional("How long the call was allowed to wait.")
 

@@ -1,18 +1,52 @@
-"""What answers show of a job's output."""
+"""What answers show of a job's output, and places in it and on its screen."""
 
 from __future__ import annotations
 
 from typing import Literal
 
 from outlive.answers import BELOW, FULL_ONLY, HIDDEN, LAST, READABLE, Part, field, optional
-from outlive.answers.job import GAPS
-from outlive.answers.spans import Cursor, Cut, Gap
 
 OUTPUT = (
     "Both streams in the order of arrival, rendered for reading unless raw; with cursor it ends with the screen. "
     "kill: the end of what the job printed after the signal."
 )
+GAPS = optional("What lies between the bytes shown and no call can show any more: the output passed the job's quota.")
 ALTERNATE = "Does a program fill the whole screen, as editors do?"
+
+
+class LeftOut(Part):
+    """One of several spans that are not shown."""
+
+    from_seq: int = field("First byte not shown.")
+    to_seq: int = field("First byte shown again.")
+    lines: int | None = field("How many lines; null where counting them would cost more than the answer.")
+
+
+class Cut(Part):
+    """What is not shown, as positions in the merged output: from the first span left out to the last."""
+
+    from_seq: int = field("First byte not shown.")
+    to_seq: int = field("First byte shown again.")
+    bytes: int = field("How many bytes.")
+    lines: int | None = field("How many lines; null where counting them would cost more than the answer.")
+    gaps: list[LeftOut] | None = optional("Each span left out, where the lines shown were chosen.", brief=FULL_ONLY)
+
+
+class Gap(Part):
+    """One gap, as a whole, also where only a part of it was asked for."""
+
+    from_seq: int = field("First byte that is gone.")
+    to_seq: int = field("First byte that is there again.")
+    bytes: int = field("How many bytes.")
+    lines: int = field("How many lines; the numbers of those behind it count them.")
+
+
+class Cursor(Part):
+    """Where the cursor is."""
+
+    row: int = field("From 0: lines[row].")
+    column: int = field("From 0.")
+    visible: bool = field("Is it shown?")
 
 
 class Excerpt(Part):

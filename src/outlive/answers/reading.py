@@ -120,24 +120,12 @@ class Waited(Part):
 class Wait(Answer):  # of wait
     jobs: list[Waited] | None = optional("All jobs that were waited for.", place=LAST, entry=Waited)
     snippet: str | None = SNIPPET
-    job: Job = part(Job)
     fired: Fired | None = field(known.FIRED, human=7)
     held_by: PortHolder | None = known.HELD_BY
     elapsed_ms: int | None = known.ELAPSED
+    reading: Reading = part(Reading)
     exit_code: int | None = field(known.EXIT_CODE, place=FIRST, human=3, minimum=None)
-    shown: Shown = part(Shown)
-    idle_ms: int | None = field(known.IDLE, brief=FULL_ONLY)
-    asks: Prompt = part(Prompt)
-    stopped: Stopped | None = part(Stopped)
-    place: Place | None = part(Place)
-    timeout_ms: int = known.TIMEOUT
-    outcome: Outcome | None = part(Outcome)
-    of_parts: Part | None = part(OfParts)
-    descendants: int | None = known.DESCENDANTS
-    advised: Advised = part(Advised)
-    losses: Losses = part(Losses)
-    message: str | None = known.MESSAGE
-    approval: Approval | None = known.APPROVAL
+    since: Since = part(Since)
     name: str | None = optional("The title given, else the command's verb and target.", human=9)
     waited_ms: int = known.WAITED
     timed_out: bool = field(known.TIMED_OUT, human=8)

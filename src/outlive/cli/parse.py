@@ -16,7 +16,7 @@ from typing import Any
 
 from outlive import verbs
 from outlive.cli import values
-from outlive.core.nearest import nearest
+from outlive.core.nearest import asked_for, nearest
 from outlive.errors import OutliveError, invalid
 from outlive.verbs import spelling
 from outlive.verbs.spec import (
@@ -66,8 +66,7 @@ def verb_name(words: list[str]) -> tuple[str, list[str]]:
         raise invalid("verb", said, hint=hint, usage=True)
     near = spelling.verb(words[0], [*verbs.names(), *verbs.ALIASES])
     known = f"`outlive --help` lists the verbs; to run a command: outlive run {words[0]} …"
-    hint = f"Did you mean {near}?" if near else known
-    raise invalid("verb", f"unknown verb: {words[0]}", hint=hint, usage=True)
+    raise invalid("verb", f"unknown verb: {words[0]}", hint=asked_for(near, known), usage=True)
 
 
 def verb_at(words: list[str]) -> tuple[str | None, int]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 
-from outlive.core.nearest import nearest
+from outlive.core.nearest import meant
 from outlive.core.units import byte_count, duration_ms
 from outlive.errors import OutliveError, invalid
 from outlive.verbs.spec import BYTES, ENV, FLOAT, INT, MS, OBJECT, PATH, RUN, SECONDS, WORDS, Arg, zero_means
@@ -41,8 +41,7 @@ def _is_size(arg: Arg) -> bool:
 def checked(arg: Arg, text: str, cwd: str | None) -> object:
     """Return the value of one word, checked against the choices and bounds of the argument."""
     if arg.choices and text not in arg.choices:
-        near = nearest(text, list(arg.choices))
-        hint = f"Did you mean {near}?" if near else None
+        hint = meant(text, list(arg.choices), "") or None
         known = ", ".join(arg.choices)
         raise invalid(arg.name, f"{arg.cli} is one of {known}, not {text!r}", hint=hint, usage=True)
     if arg.kind == PATH:

@@ -35,8 +35,12 @@ def nearest(word: str, known: list[str]) -> str | None:
 
 def meant(word: str, known: list[str], otherwise: str | None = None) -> str:
     """Return a hint about a word that is not known: the name that it may be, else `otherwise`, by default all names."""
-    near = nearest(word, known)
-    return f"Did you mean {near}?" if near else otherwise or f"Known: {', '.join(known)}."
+    return asked_for(nearest(word, known), f"Known: {', '.join(known)}." if otherwise is None else otherwise)
+
+
+def asked_for(name: str | None, otherwise: str) -> str:
+    """Return a hint that asks whether this name is meant; `otherwise` if there is none."""
+    return f"Did you mean {name}?" if name else otherwise
 
 
 _LEAST_PREFIX = 3
@@ -45,7 +49,7 @@ _SHORT_WORD = 4
 
 
 def letters_of(name: str) -> str:
-    """Return a name as it is compared: small letters, without what joins its words."""
+    """Return what all spellings of a name have in common: sinceseq of since_seq, sinceSeq, since-seq."""
     return name.replace("-", "").replace("_", "").replace(" ", "").lower()
 
 

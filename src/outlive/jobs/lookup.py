@@ -125,34 +125,33 @@ def left_ids(caller: Principal) -> Iterator[str]:
 
 
 def live_states(store: Store) -> Iterator[State]:
-    """Yield the states of the jobs that may still run, with those behind a wall: only for what is
+    """Return the states of the jobs that may still run, with those behind a wall: only for what is
     true of this process, never to be shown."""
-    for job_id in store.live_ids():
-        try:
-            with JobDir.open(store, job_id) as job:
-                state = job.read_state()
-        except (OSError, OutliveError):  # removed meanwhile, or damaged
-            continue
-        if state is not None and not state.finished:
-            yield state
+    return (state for state in _states(store, store.live_ids()) if not state.finished)
 
 
 def starts_since_boot(store: Store) -> Iterator[int]:
     """Yield when the jobs of this root started, in clock ticks after boot, the oldest first, with those behind a wall: only
     for what is true of this process, never to be shown. A job that killed its supervisor before that had written down
     which process it is, started after the supervisor had said that it would."""
-    for job_id in reversed(store.ids()):
-        try:
-            with JobDir.open(store, job_id) as job:
-                state = job.read_state()
-        except (OSError, OutliveError):  # removed meanwhile, or damaged
-            continue
-        if state is None or state.boot_id != process.boot_id():
+    for state in _states(store, reversed(store.ids())):
+        if state.boot_id != process.boot_id():
             continue
         if state.identity is not None and state.identity.start_time is not None:
             yield state.identity.start_time
         elif state.started_ns is not None:  # at the earliest: this clock stands still while the machine sleeps
             yield state.started_ns * os.sysconf("SC_CLK_TCK") // 1_000_000_000
+
+
+def _states(store: Store, job_ids: Iterable[str]) -> Iterator[State]:
+    for job_id in job_ids:
+        try:
+            with JobDir.open(store, job_id) as job:
+                state = job.read_state()
+        except (OSError, OutliveError):  # removed meanwhile, or damaged
+            continue
+        if state is not None:
+            yield state
 
 
 def definition(store: Store, job_id: str) -> Definition | None:

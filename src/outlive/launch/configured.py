@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from outlive import parts
-from outlive.config import Config
+from outlive.core.records import Definition
 from outlive.system import own_programs
 
+if TYPE_CHECKING:
+    from outlive.launch.engine import Caller
 
-def for_request(config: Config, env: Mapping[str, str], shell: Sequence[str], place: str) -> dict[str, Any]:
-    """Return values of a request (supervisor/request.py). `shell`: the words that run notification commands; `place`: the
-    directory of this machine that the job belongs to."""
+
+def for_request(caller: Caller, definition: Definition, *, elsewhere: bool = False) -> dict[str, Any]:
+    """Return values of a request (supervisor/request.py). `elsewhere`: its process looks for the shell that runs notification
+    commands itself."""
+    config, env, shell = caller.config, caller.env, definition.shell or caller.shell
     return {
-        "sink_shell": list(shell),
+        "sink_shell": [*shell] if elsewhere else own_programs.shell(shell, env),
         "bounds": config.bounds(),
         "own": config.own_paths(env),
         "parts": parts.for_supervisor(config, env),
         "config": config.path,
-        "known": own_programs.known(place),
+        "known": own_programs.known(definition.place),
     }

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from outlive import parts
 from outlive.config import Config, HostSettings
-from outlive.core.nearest import nearest
+from outlive.core.nearest import meant
 from outlive.core.place import resolve_name
 from outlive.core.record import Value
 from outlive.core.records import LOCAL, Definition
@@ -42,8 +42,7 @@ def host_of(config: Config, name: str) -> Host:
     """Return the host with this name. Errors: invalid_argument."""
     known = config.hosts()
     if name not in known:
-        near = nearest(name, [*known, LOCAL])
-        hint = f"Did you mean {near}?" if near else f"Known: {', '.join([LOCAL, *known])}."
+        hint = meant(name, [LOCAL, *known])
         hint = hint if known else "The configuration has no [hosts.NAME]; the configuration page of the docs shows one."
         raise invalid("host", f"no host {name!r} for {argument('host')}", hint=hint)
     return Host(name, known[name])

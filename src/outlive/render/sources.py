@@ -6,7 +6,7 @@ from collections.abc import Callable
 from contextlib import closing
 from typing import Any, Protocol, TypeAlias
 
-from outlive.answers.spans import Gap
+from outlive.answers.output import Gap
 from outlive.config import Config
 from outlive.core.ids import short_id
 from outlive.core.record import Value

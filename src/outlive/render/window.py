@@ -8,8 +8,7 @@ import re
 from typing import Literal
 
 from outlive import parts
-from outlive.answers.output import Shown, Tails
-from outlive.answers.spans import Cut
+from outlive.answers.output import Cut, Shown, Tails
 from outlive.core.records import AUTO
 from outlive.render import head_and_tail
 from outlive.render.decode import hides_bytes, leading_cut, trailing_cut

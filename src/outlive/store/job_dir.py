@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import fcntl
 import os
 import socket
 import stat
@@ -145,7 +144,7 @@ class JobDir:
         """Replace the definition by `change(definition)` and return it. One writer at a time."""
         self.read_meta()  # first: fail before anything of a newer format is touched
         with Closing(self.open_file(META_LOCK, os.O_RDWR | os.O_CREAT)) as lock:
-            _lock_soon(lock)
+            locks.flock(lock, time.monotonic() + _LOCK_S, lambda: time.sleep(_LOCK_AGAIN_S))
             changed: Definition = change(self.read_meta())
             self.write_meta(changed)
             atomic_file.sync(self.fd)
@@ -365,19 +364,6 @@ class JobDir:
         except FileNotFoundError:
             return None
         return status if stat.S_ISREG(status.st_mode) else None
-
-
-def _lock_soon(fd: int) -> None:
-    """flock(2) a file, within _LOCK_S: the job could hold it for ever. Errors: BlockingIOError."""
-    until = time.monotonic() + _LOCK_S
-    while True:
-        try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            return
-        except BlockingIOError:
-            if time.monotonic() >= until:
-                raise
-        time.sleep(_LOCK_AGAIN_S)
 
 
 def _checked(kind: type[_R], content: dict[str, Any]) -> _R:

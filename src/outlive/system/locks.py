@@ -13,7 +13,8 @@ import errno
 import fcntl
 import os
 import struct
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from typing import Self
 
 from outlive.core.record import Value
@@ -99,6 +100,19 @@ def held_by_others(fd: int, first: int, stop: int) -> Iterator[int]:
             yield found.first
             # Of several the kernel names any. One of 0 bytes has no end
             todo += [(first, found.first), (found.first + found.length if found.length else stop, stop)]
+
+
+def flock(fd: int, until: float, wait: Callable[[], None]) -> None:
+    """flock(2) a file alone, by `until` (time.monotonic() seconds): a job could hold it for ever. `wait`: between two tries.
+    Errors: BlockingIOError."""
+    while True:
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return
+        except BlockingIOError:
+            if time.monotonic() >= until:
+                raise
+        wait()
 
 
 class _Lock(Value):

@@ -11,7 +11,7 @@ from outlive.answers import sentences
 from outlive.answers.ending import EndedJob, Killed, Process
 from outlive.answers.job import Job
 from outlive.core.ids import short_id
-from outlive.core.nearest import nearest
+from outlive.core.nearest import asked_for, nearest
 from outlive.errors import OutliveError, invalid
 from outlive.jobs import adoption, ending, job_answer, lookup, processes, several
 from outlive.jobs.context import Context
@@ -134,7 +134,7 @@ def _unknown(signal: str) -> OutliveError:
             "signal", f"unknown signal {signal!r}", hint="Real-time signals are RTMIN, RTMIN+1 … RTMAX-1, RTMAX."
         )
     near = nearest(word, [name.removeprefix("SIG") for name in signals.names()])
-    hint = f"Did you mean SIG{near}?" if near else "Any signal of this system is taken: INT, SIGINT and 2 are the same."
+    hint = asked_for(near and f"SIG{near}", "Any signal of this system is taken: INT, SIGINT and 2 are the same.")
     return invalid("signal", f"unknown signal {signal!r}", hint=hint)
 
 

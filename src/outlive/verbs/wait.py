@@ -126,31 +126,18 @@ class _WaitedJob:
         inspection = self.wait.found
         noted = [*advice.told(advice.CALL, self._beyond), *advice.told(advice.CONDITION, self.wait.hint())]
         polled = reading.of(ctx, inspection, self.job, self._output_since, wanted, noted)
-        seen, became = polled.reading, polled.since
-        known_to_session.mark_seen(ctx, self.job, seen.shown.next_seq)
+        known_to_session.mark_seen(ctx, self.job, polled.reading.shown.next_seq)
         fired = self.wait.fired
         if fired and "pattern" in fired and fired["seq"] < self._printed:
             fired["earlier"] = True
         return Wait(
-            job=seen.job,
             fired=fired if done else None,
             held_by=self.wait.held_by,
             elapsed_ms=job_answer.elapsed_ms(inspection),
             exit_code=inspection.state.exit_code,
-            shown=seen.shown,
-            idle_ms=seen.idle_ms,
-            asks=seen.asks,
-            stopped=seen.stopped,
-            place=seen.place,
+            reading=polled.reading,
+            since=polled.since,
             snippet=polled.snippet or None,
-            timeout_ms=became.timeout_ms,
-            outcome=became.outcome,
-            of_parts=became.of_parts,
-            descendants=became.descendants,
-            advised=became.advised,
-            losses=became.losses,
-            message=became.message,
-            approval=became.approval,
             waited_ms=0,
             timed_out=not done,
         )

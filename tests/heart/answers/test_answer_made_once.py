@@ -8,9 +8,8 @@ import pytest
 
 from outlive.answers.advice import Advised, told
 from outlive.answers.job import HowEnded, Job, Losses
-from outlive.answers.output import Excerpt
+from outlive.answers.output import Excerpt, Gap
 from outlive.answers.reading import Log, LogLines
-from outlive.answers.spans import Gap
 from outlive.core.record import Record
 from outlive.jobs.context import Context, Titled
 from outlive.mcp.json_safe import encodable_members

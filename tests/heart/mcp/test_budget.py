@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from outlive import config, limits
-from outlive.mcp.tools.call import Tools
+from outlive.mcp.tools.arguments import Tools
 from support import pair
 from support.cli import Cli
 from support.commands import GATE

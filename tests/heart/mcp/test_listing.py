@@ -11,8 +11,8 @@ import pytest
 from outlive import config, verbs
 from outlive.errors import OutliveError
 from outlive.mcp import introduction
-from outlive.mcp.tools import listing, schemas
-from outlive.mcp.tools.call import Tools
+from outlive.mcp.tools import listing
+from outlive.mcp.tools.arguments import Tools
 from outlive.mcp.tools.offer import accepted, listed, process_verbs
 from outlive.verbs.spec import BOOL, STR, Arg, Verb
 from support.codex_schema import BUDGET, normalised, size
@@ -160,8 +160,8 @@ def test_arguments_that_are_not_listed_are_accepted(tools: dict[str, dict[str, A
 def test_what_exec_lists_is_listed_again_only_where_no_job_is_started() -> None:
     run, found = verbs.load("run"), process_verbs()
     shared = {arg.mcp for arg in listed(found["create"], config.load({}))}
-    with_exec = _properties(schemas.of_actions(found, run, config.load({})))
-    alone = _properties(schemas.of_actions(found, None, config.load({})))
+    with_exec = _properties(listing.of_actions(found, run, config.load({})))
+    alone = _properties(listing.of_actions(found, None, config.load({})))
     assert shared <= alone.keys()
     assert not {"command", "workdir", "pty", "timeout", "title", "yield_ms", "background"} & with_exec.keys()
     assert with_exec["watch"]["description"] == "notify_set: as in exec"
@@ -173,7 +173,7 @@ def test_what_another_tool_lists_is_not_said_again(tools: dict[str, dict[str, An
         tools["process"]["inputSchema"]["properties"]["until"]["description"]
         == "wait: as in exec (default exit, input)"
     )
-    alone = _properties(schemas.of_actions(process_verbs(), None, config.load({})))["until"]["description"]
+    alone = _properties(listing.of_actions(process_verbs(), None, config.load({})))["until"]["description"]
     assert "; wait: answer when one holds: exit, " in alone and alone.endswith(" (default exit, input)")
 
 
@@ -186,9 +186,9 @@ def test_an_argument_that_is_not_listed_is_hinted(reader: Tools) -> None:
 def test_an_argument_of_a_section_that_is_not_configured_is_accepted_but_not_listed() -> None:
     args = (Arg("plain", STR, "Anything."), Arg("caged", BOOL, "In the cage.", section="shell"))
     verb = Verb("run", "Run.", args=args)
-    assert list(_properties(schemas.of_verb(verb, config.load({})))) == ["plain"]
+    assert list(_properties(listing.of_verb(verb, config.load({})))) == ["plain"]
     configured = config.load({"OUTLIVE_SHELL_UNIX": "bash -c"})
-    assert list(_properties(schemas.of_verb(verb, configured))) == ["plain", "caged"]
+    assert list(_properties(listing.of_verb(verb, configured))) == ["plain", "caged"]
     assert [arg.name for arg in accepted(verb)] == ["plain", "caged"]
 
 
@@ -199,6 +199,6 @@ def test_the_sandbox_is_not_offered_where_there_is_none(tools: dict[str, dict[st
 
 def test_a_default_is_in_the_description_because_clients_drop_the_keyword() -> None:
     changed = config.load({"OUTLIVE_EXEC_BACKGROUND_MS": "2500"})
-    properties = _properties(schemas.of_verb(verbs.load("run"), changed))
+    properties = _properties(listing.of_verb(verbs.load("run"), changed))
     assert properties["yield_ms"]["description"].endswith("(default 2500)")
     assert "default" not in properties["yield_ms"]

@@ -8,8 +8,7 @@ import pytest
 
 from outlive import config, limits
 from outlive.errors import OutliveError
-from outlive.mcp.tools.bounds import clamp
-from outlive.mcp.tools.call import Tools
+from outlive.mcp.tools.arguments import Tools, clamp
 
 
 def tools(*offers: str, **env: str) -> Tools:

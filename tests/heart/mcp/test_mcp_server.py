@@ -19,7 +19,8 @@ from outlive.jobs.conditions import parse
 from outlive.jobs.context import Context
 from outlive.mcp import introduction, private_parts, server
 from outlive.mcp.tools import offer
-from outlive.mcp.tools.call import Calls, Tools
+from outlive.mcp.tools.arguments import Tools
+from outlive.mcp.tools.call import Calls
 from outlive.verbs.spec import INT
 from support.calls import BOUND_S, CONFIG, calls_of, server_of
 from support.given import Given

@@ -9,7 +9,7 @@ import pytest
 from outlive import verbs
 from outlive.config import Config
 from outlive.core.members import object_of, text_of
-from outlive.mcp.tools import offer, schemas
+from outlive.mcp.tools import listing, offer
 
 
 def test_bash_is_taken_by_its_name_where_the_path_has_it(tmp_path: Path) -> None:
@@ -37,7 +37,7 @@ def test_a_model_is_told_which_shell_it_writes_for(monkeypatch: pytest.MonkeyPat
 
 
 def _description(config: Config) -> str:
-    properties = object_of(schemas.of_verb(verbs.load("run"), config), "properties")
+    properties = object_of(listing.of_verb(verbs.load("run"), config), "properties")
     return text_of(object_of(properties, "command"), "description")
 
 

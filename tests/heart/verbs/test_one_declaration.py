@@ -17,8 +17,8 @@ from outlive.cli import human, parse
 from outlive.cli.text import Style
 from outlive.core.members import object_of, texts_of
 from outlive.core.records import READ
-from outlive.mcp.tools import answer_text, schemas
-from outlive.mcp.tools.call import Tools
+from outlive.mcp.tools import answer_text, listing
+from outlive.mcp.tools.arguments import Tools
 from outlive.mcp.tools.offer import process_verbs
 from outlive.parts.completion import candidates
 from outlive.parts.schema.document import document
@@ -72,7 +72,7 @@ def test_a_verb_shows_in_the_help_the_completion_the_schema_and_the_tool(ping: V
     assert kinds["ping"]["properties"]["answered_ms"]["description"] == "How long it took."
     assert {"job_id", "answered_ms", "alive"} <= set(kinds["ping"]["required"])
     assert "answered_ms" in kinds["ping_brief"]["properties"]
-    tool = object_of(schemas.of_actions(process_verbs(), None, config.load({})), "properties")
+    tool = object_of(listing.of_actions(process_verbs(), None, config.load({})), "properties")
     assert "ping" in texts_of(object_of(tool, "action"), "enum") and "ping" in str(object_of(tool, "count"))
     verb, given = Tools(("process",), config.load({})).read("process", {"action": "ping", "job_id": ID, "count": 2})
     assert (verb, given["job"], given["count"]) == (ping, ID, 2)
@@ -147,5 +147,5 @@ def test_an_option_shows_in_the_help_and_in_the_tool(monkeypatch: pytest.MonkeyP
     made = Verb("list", known_verb.help, known_verb.function, args=args, right=READ, result=known_verb.result)
     monkeypatch.setattr("outlive.verbs.declarations.listing.LIST", made)
     assert "--oldest-first  " in help_.of(made)
-    tool = object_of(schemas.of_actions(process_verbs(), None, config.load({})), "properties")
+    tool = object_of(listing.of_actions(process_verbs(), None, config.load({})), "properties")
     assert object_of(tool, "oldest_first") == {"type": "boolean", "description": "list: Oldest first"}

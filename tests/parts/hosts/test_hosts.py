@@ -79,12 +79,12 @@ def test_local_is_always_there(cli: Cli, place: Path) -> None:
 def test_the_hosts_of_the_configuration_reach_the_schema(hosts: Path) -> None:
     from outlive import verbs
     from outlive.core.members import object_of, texts_of
-    from outlive.mcp.tools import schemas
+    from outlive.mcp.tools import listing
     from outlive.mcp.tools.offer import process_verbs
 
     for found, offered in ((config.load({}, str(hosts)), True), (config.Config({}, None), False)):
-        run = object_of(schemas.of_verb(verbs.load("run"), found), "properties")
-        process = object_of(schemas.of_actions(process_verbs(), verbs.load("run"), found), "properties")
+        run = object_of(listing.of_verb(verbs.load("run"), found), "properties")
+        process = object_of(listing.of_actions(process_verbs(), verbs.load("run"), found), "properties")
         assert ("host" in run, "host" in process, "hosts" in texts_of(object_of(process, "action"), "enum")) == (
             offered,
         ) * 3

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 from outlive import limits
 from outlive.core.labels import is_port_name
 from outlive.core.members import parse_json
-from outlive.core.nearest import nearest
+from outlive.core.nearest import letters_of, meant, nearest
 from outlive.core.units import duration_ms
 from outlive.errors import OutliveError, invalid
 from outlive.jobs.conditions.condition import Condition
@@ -98,15 +98,14 @@ def _from_object(given: dict[str, object]) -> Condition:
     more = {key: value for key, value in members.items() if _known(key) != name}
     for key in more:
         if key not in OBJECTS[name]:
-            near = nearest(key, list(OBJECTS[name]))
-            hint = f"Did you mean {near}?" if near else f"It takes: {', '.join((name, *OBJECTS[name]))}."
+            hint = meant(key, list(OBJECTS[name]), f"It takes: {', '.join((name, *OBJECTS[name]))}.")
             raise invalid("until", f"{name} has no {key!r}", hint=hint)
     return _CHECKS[name](value, more)
 
 
 def _known(name: str) -> str | None:
-    folded = name.replace("_", "").replace("-", "").lower()
-    return {known.replace("_", ""): known for known in NAMES}.get("idlems" if folded == "idle" else folded)
+    letters = letters_of(name)
+    return {letters_of(known): known for known in NAMES}.get("idlems" if letters == "idle" else letters)
 
 
 _WORD, _OBJECT = "word", "object"  # the two forms; a mistake is answered in its own

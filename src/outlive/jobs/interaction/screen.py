@@ -10,8 +10,7 @@ from __future__ import annotations
 import re
 
 from outlive import limits, parts
-from outlive.answers.output import Shown
-from outlive.answers.spans import Cursor
+from outlive.answers.output import Cursor, Shown
 from outlive.core.quoted import escape, visible
 from outlive.core.records import Terminal
 from outlive.render import window

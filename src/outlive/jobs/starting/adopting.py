@@ -17,7 +17,7 @@ from outlive.store.inspection.inspection import Inspection
 from outlive.store.job_dir import JobDir, Locks
 from outlive.supervisor.job_fds import take_hold
 from outlive.supervisor.request import Request
-from outlive.system import fault_points, fds, own_programs, process, tree
+from outlive.system import fault_points, fds, process, tree
 
 _FORGOTTEN = "only they knew its masked variables or its input"
 
@@ -73,12 +73,7 @@ def _give_to_adopter(caller: Principal, job: JobDir, inspection: Inspection, loc
         definition=definition,
         command=command,
         environment=boundary.inherited(inspection.definition, caller.env),
-        **configured.for_request(
-            caller.config,
-            caller.env,
-            own_programs.shell(definition.shell or caller.shell, caller.env),
-            definition.place,
-        ),
+        **configured.for_request(caller, definition),
         masked=_masked(inspection, command),
     )
     with ExitStack() as stack:

@@ -6,7 +6,6 @@ to share it. What ended sessions left counts too.
 
 from __future__ import annotations
 
-import fcntl
 import os
 import time
 
@@ -20,6 +19,7 @@ from outlive.jobs.told import ownership
 from outlive.store.inspection import handed_over
 from outlive.store.inspection.inspection import Inspection
 from outlive.store.job_dir import JobDir
+from outlive.system import locks
 from outlive.system.waiting import pause
 
 
@@ -56,14 +56,8 @@ def lock(caller: Principal) -> int:
     try:
         flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
         fd = os.open(".dedupe.lock", flags, 0o600, dir_fd=caller.store.fd)
-        while True:
-            try:
-                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                return fd
-            except BlockingIOError:
-                if time.monotonic() >= until:
-                    raise
-            pause((), time.monotonic() + limits.SWEEP_INTERVAL_S)
+        locks.flock(fd, until, lambda: pause((), time.monotonic() + limits.SWEEP_INTERVAL_S))
+        return fd
     except BaseException as error:
         if fd >= 0:
             os.close(fd)

@@ -176,12 +176,7 @@ def request_of(caller: Principal, plan: Plan, *, created: bool = False, awaited:
         created=created,
         shell_path="" if is_of_host else _shell_path(caller, plan),
         at_turn=without_site(_AT_TURN, "main", os.path.dirname(outlive.DIRECTORY)) if is_of_host else [],
-        **configured.for_request(
-            caller.config,
-            caller.env,
-            own_programs.shell(definition.shell or caller.shell, caller.env),
-            definition.place,
-        ),
+        **configured.for_request(caller, definition),
     )
 
 

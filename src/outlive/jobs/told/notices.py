@@ -8,15 +8,16 @@ Whichever comes first tells what happened.
 
 from __future__ import annotations
 
+import re
 import time
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from types import MappingProxyType
 
 from outlive import limits
 from outlive.core.labels import SESSION_VARIABLE
-from outlive.core.members import entries_of
+from outlive.core.members import entries_of, text_of
 from outlive.core.records import FINISHED
 from outlive.core.units import seconds_or
 from outlive.errors import OutliveError, invalid
@@ -24,7 +25,7 @@ from outlive.jobs import adoption, lookup, programs
 from outlive.jobs.context import Context, Principal
 from outlive.jobs.diagnosis import deleted
 from outlive.jobs.interaction import shown_output
-from outlive.jobs.told import known_to_session, ownership, shown_hits
+from outlive.jobs.told import known_to_session, ownership
 from outlive.store import deletions, history
 from outlive.store.inbox import ANSWERED, FOLLOWED, LEFT, UNDER_WAY, Claim, Inbox, Told, family_of
 from outlive.store.inspection.inspection import Inspection
@@ -35,6 +36,8 @@ from outlive.system import tree
 
 Notice = dict[str, object]
 
+_HITS = (history.WATCH_HIT, history.WATCH_SUPPRESSED)
+_NUMBER = re.compile(r"\d+[:-]")  # before each line that `log` found
 _LIVENESS_CHECK_S = 2.0  # how often a silent job is checked for whether it still lives
 
 
@@ -132,7 +135,7 @@ def known(ctx: Context, answer: Mapping[str, object], receipt: Receipt | None = 
             continue
         if before.call != ANSWERED:
             receipt.named.append((ctx.inbox, job_id))
-        offset = shown_hits.told_to(ctx, job_id, before.offset, about)
+        offset = _told_to(ctx, job_id, before.offset, about)
         claim = ctx.inbox.claim(job_id) if ends or offset != before.offset else None
         if claim is not None:  # hits that are not shown are told all the same
             told = claim.told.changed(offset=max(offset, claim.told.offset), end=ends or claim.told.end)
@@ -297,7 +300,7 @@ def _hits(ctx: Context, job: JobDir, inspection: Inspection, events: list[histor
     left out. Hits that were too many for events of their own are counted."""
     latest: dict[str, Notice] = {}
     counts: Counter[str] = Counter()
-    for event in shown_hits.unread(ctx, job, events):
+    for event in _unread(ctx, job, events):
         watch, line = event["watch"], event["line"][: limits.LAST_LINE_CHARS]
         counts[watch] += event.get("count", 1)
         about = {"watch": watch, "pattern": event["pattern"], "seq": event["seq"], "hits": counts[watch]}
@@ -378,3 +381,40 @@ def of_session(ctx: Context, session: str | None, window: Sequence[Inbox] = ()) 
         _collect(Context(ctx.caller.with_inbox(inbox)), {}, receipt)
         receipt.inboxes.append(inbox)
     return receipt
+
+
+# --- which hits of watches a session has seen, so that no notice repeats them ---
+
+
+def _unread(ctx: Context, job: JobDir, events: Iterable[history.Event]) -> list[history.Event]:
+    """Return the hits among these events whose lines no answer has shown to the session up to where it has read."""
+    position = known_to_session.seen(ctx, job, here=True)
+    return [event for event in events if event["type"] in _HITS and event["seq"] >= position]
+
+
+def _told_to(ctx: Context, job_id: str, offset: int, answers: Sequence[Mapping[str, object]]) -> int:
+    """Return up to where in its history a session knows a job by these answers, one of which is about this job: beyond
+    `offset` only if the session has seen the line of every hit since then."""
+    try:
+        with lookup.open_known(ctx.caller, job_id) as job:
+            if history.size(job) == offset:
+                return offset
+            events, end = history.read(job, offset=offset)
+            hits = Counter(event["line"] for event in _unread(ctx, job, events))
+    except (OSError, OutliveError):  # removed meanwhile
+        return offset
+    if any(event["type"] == history.APPROVED for event in events):  # a notice of its own
+        return offset
+    shown = Counter(line for answer in answers if answer.get("job_id") == job_id for line in _last_lines(answer))
+    return end if hits <= shown else offset
+
+
+def _last_lines(answer: Mapping[str, object]) -> Iterator[str]:
+    """Yield the lines of an answer that shows the output up to its end, or all in it that match. (A line in the middle of
+    the output may be the same as a later one.)"""
+    for name in ("stdout_tail", "stderr_tail", "last_lines"):
+        yield from text_of(answer, name).splitlines()
+    if answer.get("type") == "log" and answer.get("last_line") == answer.get("total_lines"):
+        searched = answer.get("matches") is not None
+        for line in text_of(answer, "output").splitlines():
+            yield _NUMBER.sub("", line, count=1) if searched else line

@@ -9,16 +9,12 @@ clients do not send exactly so, is left to the SDK.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable
-from contextlib import suppress
-from typing import Any
 
-from outlive import limits, parts
+from outlive import parts
 from outlive.core.members import object_of, parse_json, text_of
 from outlive.mcp import introduction
 from outlive.mcp.stdio import malformed
-from outlive.mcp.stdio.wire import TooLong
 
 LEGACY_VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")  # with a handshake, the newest last
 MODERN_VERSION = "2026-07-28"
@@ -28,10 +24,6 @@ _INTERNAL_ERROR = -32603  # of JSON-RPC
 _SERVER = f"{PREFIX}serverInfo"
 # The SDK's server takes no notice of these
 _IGNORED = ("notifications/cancelled", "notifications/progress", "notifications/roots/list_changed")
-TOO_LONG = (
-    f"This message has more than {limits.STDIO_LINE_BYTES // 1024**2} MiB, and was not read. "
-    "Send less in one call; let the command read a file."
-)
 
 
 class FirstAnswers:
@@ -67,15 +59,11 @@ class FirstAnswers:
         message waits, which a notification may be about. `has_jobs(client)` tells whether a client of this name may
         have jobs; it may take its time."""
         self._has_jobs = has_jobs
-        if isinstance(line, TooLong):
-            return _error(malformed.Fault(id_in(line), malformed.INVALID_REQUEST, TOO_LONG))
-        try:
-            message = decoded(line)
-        except ValueError:
-            return _error(malformed.NO_JSON) if line.strip() else b""
-        wrong = malformed.fault(message, line)
+        message, wrong = malformed.judged(line)
         if wrong is not None:
             return _error(wrong)
+        if message is None:
+            return b""
         if not message.keys() <= {"jsonrpc", "id", "method", "params"}:
             return None
         params = message.get("params", {})
@@ -209,14 +197,6 @@ def _is_capabilities(capabilities: object) -> bool:
     )
 
 
-def decoded(line: bytes) -> Any:
-    """Return the content of a line. What is no UTF-8 in it is replaced. Errors: ValueError."""
-    try:
-        return parse_json(line)
-    except ValueError:
-        return parse_json(line.decode("utf-8", "replace"))
-
-
 def refusal(line: bytes, message: str) -> bytes:
     """Return an error as the answer to a request, b"" to anything else."""
     try:
@@ -226,19 +206,6 @@ def refusal(line: bytes, message: str) -> bytes:
     if not isinstance(request, dict) or "method" not in request or type(request.get("id")) not in (int, str):
         return b""
     return _error(malformed.Fault(request["id"], _INTERNAL_ERROR, message))
-
-
-def id_in(line: TooLong) -> int | str | None:
-    """Return the id of a request of which the beginning and the end are known; None if neither has it. Some clients
-    write it first, some last."""
-    text, string = line.decode("utf-8", "replace"), r'"(?:[^"\\]|\\.)*"'
-    number = rf'"id"\s*:\s*(-?\d+|{string})'
-    others = rf'(?:"(?:jsonrpc|method)"\s*:\s*{string}\s*,\s*)*'
-    match = re.match(rf"\s*\{{\s*{others}{number}\s*,", text)
-    match = match or re.search(rf',\s*{number}\s*(?:,\s*"jsonrpc"\s*:\s*"2.0"\s*)?\}}\s*\Z', text)
-    with suppress(ValueError):  # a text with a tab in it, a number of other digits
-        return parse_json(match[1]) if match else None
-    return None
 
 
 def _error(fault: malformed.Fault) -> bytes:

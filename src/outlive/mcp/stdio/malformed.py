@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import json
 import re
+from contextlib import suppress
+from typing import Any
 
+from outlive import limits
+from outlive.core.members import parse_json
 from outlive.core.record import Value
+from outlive.mcp.stdio.wire import TooLong
 
 PARSE_ERROR, INVALID_REQUEST, INVALID_PARAMS = -32700, -32600, -32602  # of JSON-RPC
 NOTIFICATIONS = "notifications/"  # how the method of every notification of MCP begins
@@ -19,6 +24,10 @@ class Fault(Value):
     message: str
 
 
+TOO_LONG = (
+    f"This message has more than {limits.STDIO_LINE_BYTES // 1024**2} MiB, and was not read. "
+    "Send less in one call; let the command read a file."
+)
 NO_JSON = Fault(None, PARSE_ERROR, "This line is no JSON that can be read.")
 NO_MESSAGE = Fault(None, INVALID_REQUEST, "This is no message of JSON-RPC 2.0.")
 HALF = (
@@ -29,7 +38,40 @@ _ESCAPED = re.compile(rb"\\u[dD][89a-fA-F]")  # half a pair, or a half of one
 NO_ID = Fault(None, INVALID_REQUEST, 'A request needs an "id", a string or a whole number; nothing was done.')
 
 
-def fault(message: object, line: bytes) -> Fault | None:
+def judged(line: bytes) -> tuple[Any, Fault | None]:
+    """Return the content of a line, and what is wrong with it: None if nothing is or no answer is due. A blank line has None
+    and None."""
+    if isinstance(line, TooLong):
+        return None, Fault(_id_in(line), INVALID_REQUEST, TOO_LONG)
+    try:
+        content = _decoded(line)
+    except ValueError:
+        return None, NO_JSON if line.strip() else None
+    return content, _fault(content, line)
+
+
+def _decoded(line: bytes) -> Any:
+    """Return the content of a line. What is no UTF-8 in it is replaced. Errors: ValueError."""
+    try:
+        return parse_json(line)
+    except ValueError:
+        return parse_json(line.decode("utf-8", "replace"))
+
+
+def _id_in(line: TooLong) -> int | str | None:
+    """Return the id of a request of which the beginning and the end are known; None if neither has it. Some clients
+    write it first, some last."""
+    text, string = line.decode("utf-8", "replace"), r'"(?:[^"\\]|\\.)*"'
+    number = rf'"id"\s*:\s*(-?\d+|{string})'
+    others = rf'(?:"(?:jsonrpc|method)"\s*:\s*{string}\s*,\s*)*'
+    match = re.match(rf"\s*\{{\s*{others}{number}\s*,", text)
+    match = match or re.search(rf',\s*{number}\s*(?:,\s*"jsonrpc"\s*:\s*"2.0"\s*)?\}}\s*\Z', text)
+    with suppress(ValueError):  # a text with a tab in it, a number of other digits
+        return parse_json(match[1]) if match else None
+    return None
+
+
+def _fault(message: object, line: bytes) -> Fault | None:
     """Return what is wrong with the decoded message of a line, None if nothing is or no answer is due."""
     if isinstance(message, list):
         return Fault(None, INVALID_REQUEST, "Batches are not taken: send each message on a line of its own.")

@@ -13,7 +13,8 @@ from outlive.mcp import introduction, server, threads
 from outlive.mcp.own_code import OwnCode
 from outlive.mcp.stdio import transport
 from outlive.mcp.stdio.session import Session, log
-from outlive.mcp.tools.call import Calls, Tools
+from outlive.mcp.tools.arguments import Tools
+from outlive.mcp.tools.call import Calls
 from outlive.system import tree
 
 

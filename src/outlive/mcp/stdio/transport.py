@@ -16,7 +16,6 @@ from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStre
 from mcp.shared.message import SessionMessage
 from mcp.types import (
     INTERNAL_ERROR,
-    INVALID_REQUEST,
     ErrorData,
     JSONRPCError,
     JSONRPCNotification,
@@ -27,7 +26,7 @@ from mcp.types import (
 
 from outlive import limits
 from outlive.mcp.stdio import malformed
-from outlive.mcp.stdio.first_answers import TOO_LONG, FirstAnswers, decoded, id_in
+from outlive.mcp.stdio.first_answers import FirstAnswers
 from outlive.mcp.stdio.malformed import Fault
 from outlive.mcp.stdio.wire import TooLong, Wire
 
@@ -118,14 +117,11 @@ class _Reader:
                 wire.read()
 
     async def _take(self, line: bytes) -> None:
-        if isinstance(line, TooLong):
-            await self._refuse(Fault(id_in(line), INVALID_REQUEST, TOO_LONG))
-            return
         message = message_of(line)
         wrong = _fault(message, line)
         if wrong is not None:
             await self._refuse(wrong)
-        elif isinstance(message, SessionMessage):
+        elif message is not None:
             await self._send(message)
 
     async def _send(self, message: SessionMessage) -> None:
@@ -166,26 +162,24 @@ def _cancels(message: SessionMessage) -> object:
     return (sent.params or {}).get("requestId")
 
 
-def _fault(message: Received, line: bytes) -> Fault | None:
+def _fault(message: SessionMessage | None, line: bytes) -> Fault | None:
     """Return what is wrong with a line that is no message; None if nothing is or no answer is due."""
-    if isinstance(message, SessionMessage):
+    if message is not None:
         sent = message.message
         stray = isinstance(sent, JSONRPCNotification) and not sent.method.startswith(malformed.NOTIFICATIONS)
         return malformed.NO_ID if stray else None
-    if not line.strip():
+    content, wrong = malformed.judged(line)
+    return wrong or (malformed.unread(content) if isinstance(content, dict) else None)
+
+
+def message_of(line: bytes) -> SessionMessage | None:
+    """Return None for what is no JSON, or no message."""
+    if isinstance(line, TooLong):
         return None
     try:
-        content = decoded(line)
-    except ValueError:
-        return malformed.NO_JSON
-    return malformed.fault(content, line) or (malformed.unread(content) if isinstance(content, dict) else None)
-
-
-def message_of(line: bytes) -> Received:
-    try:
         return SessionMessage(jsonrpc_message_adapter.validate_json(line.decode("utf-8", "replace"), by_name=False))
-    except ValueError as error:  # no JSON, or no message
-        return error
+    except ValueError:
+        return None
 
 
 def line_of(sent: SessionMessage) -> bytes:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import cache, partial
 
@@ -16,27 +16,24 @@ from outlive.answers.starting import Started
 from outlive.config import Config
 from outlive.core.ids import new_id
 from outlive.core.record import Value
-from outlive.core.records import CONTROL, READ, Definition
 from outlive.core.records import EXEC as EXEC_RIGHT
-from outlive.core.rights import Rights
+from outlive.core.records import READ, Definition
 from outlive.errors import OutliveError, from_os, invalid
 from outlive.jobs import adoption, ending, lookup
 from outlive.jobs.context import Context, Principal
-from outlive.jobs.starting.plan import Asked
 from outlive.jobs.starting.start_and_wait import StartCall
 from outlive.jobs.told import notices
 from outlive.mcp import masking, threads
 from outlive.mcp.caller import Caller
 from outlive.mcp.job_environment import JobEnvironment, job_directory
-from outlive.mcp.tools.arguments import Reader, fold
-from outlive.mcp.tools.bounds import clamp, without_limit
-from outlive.mcp.tools.offer import EXEC, PROCESS, RUN, WAIT_ARGUMENTS, accepted, defaults_of, process_verbs, shell_of
+from outlive.mcp.tools.arguments import Reader, Tools, clamp, without_limit
+from outlive.mcp.tools.offer import EXEC, PROCESS, RUN, defaults_of, shell_of
 from outlive.store.inbox import Inbox
 from outlive.store.job_dir import JobDir
 from outlive.store.root import Store
 from outlive.system.tree import Client
-from outlive.verbs import envelope, spelling
-from outlive.verbs.spec import BRIEF, DETAIL, FULL, Verb
+from outlive.verbs import envelope
+from outlive.verbs.spec import FULL, Verb
 from outlive.verbs.spelling import MCP, spelled
 
 KILL = "kill"  # a value of `on_cancel`
@@ -56,111 +53,6 @@ class Around(Value):
     is_awaited: bool = True
     handle: bool = False
     goes_on: Callable[[], Awaitable[dict[str, object]]] | None = None
-
-
-class Tools:
-    """The tools that this server offers, and the readers of their arguments. `verbs` stand in for those of the
-    tools, by action."""
-
-    def __init__(self, offers: Iterable[str], config: Config, verbs: Mapping[str, Verb] | None = None) -> None:
-        self.offers = frozenset(offers)
-        known = {RUN: verbs_module.load(RUN), **process_verbs(), **(verbs or {})}
-        self.run = run = known.pop(RUN)
-        self.process = known if PROCESS in self.offers else {}
-        self.exec_alone = PROCESS not in self.offers
-        self.level = EXEC_RIGHT if EXEC in self.offers else CONTROL
-        self._actions = {fold(name).replace(" ", ""): name for name in self.process}
-        self._limited = config.is_set("exec", "timeout_sec")
-        elsewhere = self._owners_of_arguments()
-        self._exec = Reader(run, EXEC, defaults=defaults_of(run, config), elsewhere=elsewhere)
-        self._readers = {
-            name: Reader(verb, f"{PROCESS} {name}", defaults=defaults_of(verb, config), elsewhere=elsewhere)
-            for name, verb in self.process.items()
-        }
-
-    def read(self, tool: str, given: Mapping[str, object], *, handle: bool = False) -> tuple[Verb, dict[str, object]]:
-        """Return the verb of a call and its arguments. `handle`: the caller can follow a job without the process tool.
-        Errors: invalid_argument."""
-        if tool == EXEC:
-            return self.run, self._without_limit(self._read_exec(given, handle), given)
-        name = self._action(given.get("action"))
-        rest = {key: value for key, value in given.items() if key != "action"}
-        if name == "spawn":
-            return self.run, self._without_limit({**self._exec.read(rest), "background": True}, rest)
-        return self.process[name], self._readers[name].read(rest)
-
-    def waits(self, tool: str, given: Mapping[str, object]) -> bool:
-        """Return whether a call waits for conditions, as `wait` and `exec` with `until` do; not of what cannot be
-        read."""
-        try:
-            verb, args = self.read(tool, given, handle=True)
-        except OutliveError:
-            return False
-        return verb.name == "wait" or bool(args.get("until"))
-
-    def written(self, tool: str, given: Mapping[str, object]) -> dict[str, str]:
-        """Return how the caller of a call that was read spelled its arguments, by parameter."""
-        name = "spawn" if tool == EXEC else self._action(given.get("action"))
-        return (self._exec if name == "spawn" else self._readers[name]).written(given)
-
-    def detail(self, given: Mapping[str, object]) -> str:
-        """Return the size of the answer that a call asks for. Values that a call refuses count as the default."""
-        asked = next((value for name, value in given.items() if fold(name) == DETAIL.mcp), None)
-        return FULL if str(asked).lower() == FULL else BRIEF
-
-    def shown_by_default(self) -> Asked:
-        return StartCall.taken_from(self._exec.read({"command": ""})).asked
-
-    def _read_exec(self, given: Mapping[str, object], handle: bool) -> dict[str, object]:
-        if not self.exec_alone:
-            return self._exec.read(given)
-        ignored = {fold(name) for name in WAIT_ARGUMENTS}
-        args = self._exec.read({key: value for key, value in given.items() if fold(key) not in ignored})
-        if handle:
-            return args
-        return {**args, "wait": True, "background": False, "yield_ms": limits.MAX_DURATION_MS}
-
-    def _without_limit(self, args: dict[str, object], given: Mapping[str, object]) -> dict[str, object]:
-        """Return the arguments with no time limit for a job in the background, usually a server, unless the call or the
-        configuration sets one."""
-        sent = {name: value for name, value in given.items() if value is not None}
-        if not args.get("background") or self._limited or "timeout_ms" in self._exec.written(sent):
-            return args
-        return {**args, "timeout_ms": 0}
-
-    def _action(self, given: object) -> str:
-        if given is None:
-            raise invalid(
-                "action", "process needs an action", hint='For example action="list"; action="help" lists them all.'
-            )
-        wanted = fold(str(given).strip()).replace(" ", "")
-        if wanted in self._actions:
-            return self._actions[wanted]
-        if EXEC in self.offers and wanted == "spawn":
-            return "spawn"
-        raise invalid(
-            "action", f"{str(given)[:60]!r} is not an action of process", hint=self._advice(str(given), wanted)
-        )
-
-    def _advice(self, given: str, wanted: str) -> str:
-        """Return what to send instead of an unknown action; all names only if they are asked for."""
-        rights = Rights(level=self.level)
-        allowed = [action for action, verb in self.process.items() if rights.allows(verb.right)]
-        known = [*self.process, RUN] if EXEC in self.offers else allowed
-        near = RUN if wanted == EXEC else spelling.verb(given[:60], known)
-        if near == RUN and EXEC in self.offers:
-            return "Use the tool exec; process spawn starts a job in the background."
-        return f"Did you mean {near}?" if near else 'action="help" lists the actions.'
-
-    def _owners_of_arguments(self) -> dict[str, list[str]]:
-        """Return the calls that take an argument, by the fold of its name."""
-        owners: dict[str, list[str]] = {}
-        calls = [(EXEC, self.run)] if EXEC in self.offers else []
-        for shown, verb in [*calls, *((f"process {name}", verb) for name, verb in self.process.items())]:
-            for arg in accepted(verb):
-                for name in {fold(arg.mcp), *map(fold, arg.aliases)}:
-                    owners.setdefault(name, []).append(shown)
-        return owners
 
 
 def shown_as(tool: str, verb: Verb) -> str:

@@ -1,4 +1,4 @@
-"""Which tools, actions and arguments a server offers, and the defaults in force. Nothing here, in `schemas` and in
+"""Which tools, actions and arguments a server offers, and the defaults in force. Nothing here and in
 `listing` needs the SDK or pydantic: the list of tools is made before either is imported."""
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
 from outlive import limits
 from outlive.core.members import parse_json
-from outlive.core.nearest import nearest
+from outlive.core.nearest import meant
 from outlive.core.quoted import cut
 from outlive.core.units import byte_count, duration_ms
 from outlive.errors import OutliveError, argument, invalid
@@ -104,10 +104,6 @@ def out_of_bounds(arg: Arg, value: object, *, least: float | None = None, most: 
     return invalid(arg.name, message, hint=None if least is None else spec.zero_means(arg))
 
 
-def unit_of(arg: Arg) -> str | None:
-    return {spec.MS: "milliseconds", spec.SECONDS: "seconds"}.get(arg.kind)
-
-
 def _short(value: object) -> str:
     return cut(repr(value), _SHOWN_CHARS)
 
@@ -122,8 +118,7 @@ def _chosen(arg: Arg, value: object) -> object:
     if same:
         return same[0]
     known = ", ".join(arg.choices)
-    near = nearest(str(value), list(arg.choices))
-    hint = f"Did you mean {near}?" if near else None
+    hint = meant(str(value), list(arg.choices), "") or None
     raise invalid(arg.name, f"{argument(arg.name)} must be one of {known}; got {_short(value)}", hint=hint)
 
 

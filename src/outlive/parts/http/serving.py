@@ -17,7 +17,8 @@ from outlive.launch.fork_server_client import Launcher
 from outlive.mcp import server
 from outlive.mcp.caller import Caller, Request, session_of
 from outlive.mcp.job_environment import JobEnvironment
-from outlive.mcp.tools.call import Calls, Tools
+from outlive.mcp.tools.arguments import Tools
+from outlive.mcp.tools.call import Calls
 from outlive.parts.http import app, connections, greeting, logging
 from outlive.parts.http.allowed_hosts import LOCAL, AllowedHosts
 from outlive.parts.http.listener import Settings

@@ -12,7 +12,7 @@ from typing import Any
 
 from outlive import limits
 from outlive.core.members import object_of
-from outlive.core.nearest import nearest
+from outlive.core.nearest import meant
 from outlive.core.units import byte_count, duration_ms
 from outlive.errors import OutliveError, argument, invalid
 from outlive.part import Context
@@ -54,8 +54,7 @@ def _known(name: str) -> str:
     folded = name.replace("-", "_").lower()
     if folded in NAMES:
         return folded
-    near = _MEANT.get(folded) or nearest(name, [*NAMES])
-    hint = f"Did you mean {near}?" if near else f"Members: {', '.join(NAMES)}."
+    hint = meant(_MEANT.get(folded, name), [*NAMES], f"Members: {', '.join(NAMES)}.")
     raise _wrong(name, f"{argument(RESOURCES)} has no member {name!r}", hint)
 
 

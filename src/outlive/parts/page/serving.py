@@ -21,7 +21,8 @@ from outlive.launch.fork_server_client import Launcher
 from outlive.mcp.caller import Caller
 from outlive.mcp.job_environment import JobEnvironment
 from outlive.mcp.masking import Masking
-from outlive.mcp.tools.call import Calls, Tools
+from outlive.mcp.tools.arguments import Tools
+from outlive.mcp.tools.call import Calls
 from outlive.mcp.tools.offer import TOOLS
 from outlive.parts.http import connections, logging
 from outlive.parts.http.allowed_hosts import AllowedHosts

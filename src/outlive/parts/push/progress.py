@@ -16,7 +16,7 @@ from outlive.jobs import lookup
 from outlive.jobs.context import Context
 from outlive.mcp.caller import Request
 from outlive.mcp.masking import Masking
-from outlive.mcp.tools.bounds import waiting_argument
+from outlive.mcp.tools.arguments import waiting_argument
 from outlive.mcp.tools.call import SPAWNING
 from outlive.render import ends
 from outlive.store.output.merged import Output

@@ -13,8 +13,8 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import TypeAdapter
 
 from outlive.answers.job import is_pending
+from outlive.core.nearest import letters_of
 from outlive.mcp.caller import Request, client_of
-from outlive.mcp.tools.arguments import fold
 from outlive.parts.permission.elicitation import can_ask
 from outlive.parts.push import TASKS
 
@@ -72,4 +72,4 @@ def wakes(ctx: Request) -> bool:
 
 def _has(arguments: Mapping[str, object], wanted: str) -> object:
     """Return the value of an argument, in any spelling; None if it is not given."""
-    return next((value for name, value in arguments.items() if fold(name) == wanted and value), None)
+    return next((value for name, value in arguments.items() if letters_of(name) == wanted and value), None)

@@ -7,16 +7,16 @@ import typing
 from typing import Any
 
 from outlive import limits, verbs
-from outlive.answers import ALWAYS, FULL_ONLY, Answer, Field, Part, shapes, spans
+from outlive.answers import ALWAYS, FULL_ONLY, Answer, Field, Part, output, shapes
 from outlive.answers.reading import Added
 from outlive.errors import CODES
 from outlive.verbs.spec import Verb
 
-CHANGED = "2026-11-30T03:45:01.000Z"  # when this schema last changed; scripts/answer_schema.py sets it
+CHANGED = "2026-11-30T08:06:34.000Z"  # when this schema last changed; scripts/answer_schema.py sets it
 _TYPES = {str: "string", int: "integer", float: "number", bool: "boolean", list: "array", dict: "object"}
 _NULL = type(None)
 # The records name these for the type checker alone
-_NAMES = {**vars(shapes), **vars(spans), "Any": typing.Any, "ClassVar": typing.ClassVar, "Literal": typing.Literal}
+_NAMES = {**vars(shapes), **vars(output), "Any": typing.Any, "ClassVar": typing.ClassVar, "Literal": typing.Literal}
 
 
 def document() -> dict[str, Any]:

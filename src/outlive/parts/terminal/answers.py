@@ -5,8 +5,7 @@ from __future__ import annotations
 from outlive.answers import ALWAYS, BELOW, LAST, Answer, field, optional, part
 from outlive.answers import job as known
 from outlive.answers.job import Job, Prompt
-from outlive.answers.output import ALTERNATE
-from outlive.answers.spans import Cursor
+from outlive.answers.output import ALTERNATE, Cursor
 
 
 class Screen(Answer):  # of screen

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from outlive.answers import sentences
 from outlive.answers.job import Job
-from outlive.answers.spans import Cursor
+from outlive.answers.output import Cursor
 from outlive.jobs import adoption, job_answer, lookup
 from outlive.jobs.context import Context
 from outlive.jobs.interaction import screen as of_job

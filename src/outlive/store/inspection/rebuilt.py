@@ -6,7 +6,6 @@ from __future__ import annotations
 from outlive import limits
 from outlive.core.members import parse_json
 from outlive.core.records import State
-from outlive.core.units import timestamp
 from outlive.store import history
 from outlive.store.job_dir import JobDir
 from outlive.system import fds
@@ -49,14 +48,6 @@ def _start(events: dict[str, dict[str, object]]) -> dict[str, object]:
 def _events(job: JobDir) -> dict[str, dict[str, object]]:
     """Return the last event of each of the types that matter here."""
     return {event["type"]: event for event in history.told(job, history.STARTED, history.FINISHED)}
-
-
-def ended_unseen(state: State, reason: str, message: str) -> State:
-    """Return the state of a job whose end no process of ours has seen."""
-    ended: State = State.replace(
-        state, state="failed", phase="finished", reason=reason, message=message, finished_at=timestamp()
-    )
-    return ended
 
 
 def in_memory(job: JobDir) -> tuple[State, str | None] | None:

@@ -47,8 +47,7 @@ def of(job: JobDir, definition: Definition, state: State, damage: str | None) ->
     reason, message = verdict
     if damage is not None:
         message = f"{message} ({damage})"
-    ended = rebuilt.ended_unseen(state, reason, message)
-    return record_end(job, State.replace(ended, started_at=state.started_at or definition.created_at), definition)
+    return record_end(job, failed(definition, state, reason, message), definition)
 
 
 def _judge(job: JobDir, definition: Definition, state: State) -> tuple[str, str] | None:
@@ -90,9 +89,7 @@ def give_up(job: JobDir, definition: Definition, state: State, why: str) -> None
     whose sinks were still to be notified of its end. `why`: one sentence. The caller holds the locks."""
     if not state.finished:
         message = f"{why}; {'it never ran' if state.waits else 'its command may still run, and kill ends it'}"
-        ended = rebuilt.ended_unseen(state, "lost", message)
-        ended = State.replace(ended, started_at=state.started_at or definition.created_at)
-        state = write_end(job, ended, definition)
+        state = write_end(job, failed(definition, state, "lost", message), definition)
     if state.finished:
         completion.give_up(job, definition, why)
 

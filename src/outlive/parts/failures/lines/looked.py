@@ -8,8 +8,7 @@ from bisect import bisect_right
 from collections import Counter
 from itertools import pairwise
 
-from outlive.answers.output import Shown
-from outlive.answers.spans import Cut, LeftOut
+from outlive.answers.output import Cut, LeftOut, Shown
 from outlive.core.record import Value
 from outlive.core.units import size
 from outlive.parts.failures.lines import middle, problem_matchers

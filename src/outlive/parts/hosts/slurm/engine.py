@@ -103,7 +103,7 @@ class SlurmEngine(Engine):
         definition = start.definition
         python = host.settings.python or sys.executable
         held = dependency.flags(caller, host, definition) if awaited else []  # else it has waited
-        decided = configured.for_request(caller.config, caller.env, definition.shell or caller.shell, definition.place)
+        decided = configured.for_request(caller, definition, elsewhere=True)
         record = SlurmRecord(
             host=host.name,
             python=python,

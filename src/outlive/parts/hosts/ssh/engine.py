@@ -248,12 +248,7 @@ def _spawn(
         job_id=job.job_id,
         definition=definition,
         environment=environment,
-        **configured.for_request(
-            caller.config,
-            caller.env,
-            own_programs.shell(definition.shell or caller.shell, caller.env),
-            definition.place,
-        ),
+        **configured.for_request(caller, definition),
     )
     asked = {"request": request.to_dict(), "start": start}
     content = json.dumps(asked, ensure_ascii=True).encode()
