@@ -8,6 +8,7 @@ import socket
 import stat
 import time
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any, TypeVar
 
 from outlive import limits
@@ -45,6 +46,7 @@ UNWRITTEN_BYTE = 3  # shared by a supervisor that has an outcome in memory and c
 # Most outcomes take 1 KiB; a terminal of many sizes has 4
 _RESERVE_BYTES = 8_192
 _MARK_BYTES = 2_048  # most first states take 800 bytes
+_REMEMBERED_BYTES = 16_384  # of a definition: few are longer, and 64 of those are a megabyte
 
 # Phase → the fault point before that state is visible
 _UNRENAMED = {"spawning": "start_unmarked", "running": "start_unrecorded", "finished": "end_unwritten"}
@@ -118,11 +120,10 @@ class JobDir:
         with Closing(self.open_io()) as io:
             return fds.connected(io, os.path.basename(CONTROL), wait=wait)
 
-    def _record(self, name: str) -> dict[str, Any]:
-        """Return a record of the job. Errors: atomic_file.Damaged, FileNotFoundError, OSError,
-        OutliveError for a newer format."""
+    def _content(self, name: str) -> bytes:
+        """Return the content of the file of a record. Errors: atomic_file.Damaged, FileNotFoundError, OSError."""
         try:
-            return _known_format(atomic_file.load(atomic_file.read(self.fd, name)), self.path)
+            return atomic_file.read(self.fd, name)
         except atomic_file.NotOurs as error:
             raise atomic_file.Damaged(str(error).replace(name, "it", 1)) from error
 
@@ -131,7 +132,9 @@ class JobDir:
     def read_meta(self) -> Definition:
         """Return the job's definition. Errors: atomic_file.Damaged, OSError, OutliveError for a
         newer format."""
-        return _checked(Definition, self._record(META))
+        data = self._content(META)
+        read = _definition if len(data) <= _REMEMBERED_BYTES else _definition.__wrapped__
+        return read(data, self.path)
 
     def write_meta(self, definition: Definition) -> None:
         atomic_file.write_atomic(self.fd, META, atomic_file.dump(definition.to_dict()))
@@ -162,10 +165,10 @@ class JobDir:
         """Return the job's state, or None if none was ever written. Errors: atomic_file.Damaged,
         OutliveError for a newer format."""
         try:
-            content = self._record(STATE)
+            data = self._content(STATE)
         except FileNotFoundError:
             return self.marked_state()
-        state = _checked(State, content)
+        state = _checked(State, atomic_file.load(data), self.path)
         self._log_bytes = state.log_bytes or self._log_bytes
         self.log_cuts = state.log_cuts or self.log_cuts
         self._has_outcome = state.finished
@@ -245,7 +248,7 @@ class JobDir:
         except OSError:
             return None
         try:
-            return _checked(State, _known_format(atomic_file.load(data), self.path)) if data else None
+            return _checked(State, atomic_file.load(data), self.path) if data else None
         except atomic_file.Damaged:  # a power cut: that it was written is what counts
             return State(job_id=self.job_id, phase="spawning")
 
@@ -278,7 +281,7 @@ class JobDir:
                 # The zeros are reserved space that was not needed
                 content = atomic_file.read(self.fd, name).rstrip(b"\0")
                 if b'"checksum"' in content:
-                    states.append(_checked(State, _known_format(atomic_file.load(content), self.path)))
+                    states.append(_checked(State, atomic_file.load(content), self.path))
             except (OSError, OutliveError):  # written in part, or not at all
                 continue
         states = [state for state in states if state.finished and state.job_id == self.job_id]
@@ -366,18 +369,25 @@ class JobDir:
         return status if stat.S_ISREG(status.st_mode) else None
 
 
-def _checked(kind: type[_R], content: dict[str, Any]) -> _R:
+@lru_cache(maxsize=64)
+def _definition(data: bytes, path: str) -> Definition:
+    """Return the definition that a file holds. A server reads it four times for each start."""
+    return _checked(Definition, atomic_file.load(data), path)
+
+
+def _checked(kind: type[_R], content: dict[str, Any], path: str) -> _R:
+    """Return the record that a file in the directory of this path holds. Errors: atomic_file.Damaged; io_error for a
+    newer format."""
+    _require_known_format(content, path)
     misfit = kind.misfit(content)
     if misfit is not None:
         raise atomic_file.Damaged(f"its {misfit} makes no sense")
     return kind.of(content)
 
 
-def _known_format(content: dict[str, Any], path: str) -> dict[str, Any]:
-    """Return `found` if this version can read it. Errors: Damaged; io_error for a newer format.
-
-    Older formats need no code here: `Record.of` fills in what they lack.
-    """
+def _require_known_format(content: dict[str, Any], path: str) -> None:
+    """Errors: atomic_file.Damaged; io_error for a newer format. Older ones need no code here: `Record.of` fills in what they
+    lack."""
     if not isinstance(content.get("format", 1), int):
         raise atomic_file.Damaged("its format is not a number")
     if content.get("format", 1) > limits.JOB_FORMAT:
@@ -386,7 +396,6 @@ def _known_format(content: dict[str, Any], path: str) -> dict[str, Any]:
             f"{path} was written by a newer outlive (format {content['format']}, this one knows {limits.JOB_FORMAT})",
             hint="Update outlive to read this job.",
         )
-    return content
 
 
 class Locks:

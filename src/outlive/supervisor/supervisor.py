@@ -158,7 +158,7 @@ class Supervisor:
     def run(self, waiter: socket.socket | None, *, is_reported: bool = False) -> None:
         """See the job to its end, and return when nothing of it is left. `is_reported`: the waiter
         knows already that it runs."""
-        wakeup = signals.wakeup_pipe((signal.SIGCHLD, *SURVIVED))
+        wakeup = signals.wakeup_pipe((signal.SIGCHLD,))  # the others have a handler already (guardian.py)
         self._loop.read(wakeup, lambda: self._woken(wakeup))
         if waiter is not None:
             self._control.add(waiter)

@@ -17,8 +17,9 @@ from collections.abc import Callable
 SCRIPT = 9  # of a command whose script is a file (scripts.py): the highest that sh can name
 _INT_BYTES = struct.calcsize("i")
 DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC | os.O_NOFOLLOW
-PEEK = int(socket.MSG_PEEK)
-_DONTWAIT = int(socket.MSG_DONTWAIT)
+# Numbers: what enumerations of `socket` do takes time of each message, and pages of each job
+PEEK, _DONTWAIT, _NOSIGNAL = int(socket.MSG_PEEK), int(socket.MSG_DONTWAIT), int(socket.MSG_NOSIGNAL)
+_CLOEXEC, _CUT = int(socket.MSG_CMSG_CLOEXEC), int(socket.MSG_TRUNC | socket.MSG_CTRUNC)
 # Of `_thread`: `threading` runs code after each fork, which costs 0.3 MB of each job
 _raised = _thread.allocate_lock()  # the limit of open files is the whole process's: one thread at a time raises it
 
@@ -228,7 +229,7 @@ def socket_path(dir_fd: int, name: str) -> str:
 
 def send(sock: socket.socket, message: bytes, fds: tuple[int, ...] = (), *, wait: bool = True) -> None:
     """Send one message with fds (SCM_RIGHTS), without SIGPIPE. Errors: BlockingIOError if it may not wait."""
-    flags = socket.MSG_NOSIGNAL | (0 if wait else _DONTWAIT)
+    flags = _NOSIGNAL | (0 if wait else _DONTWAIT)
     if not fds:
         sock.send(message, flags)
         return
@@ -256,7 +257,7 @@ def _send_beyond_limit(send: Callable[[], object]) -> None:
 def receive(sock: socket.socket, size: int, *, wait: bool = True) -> tuple[bytes, list[int]]:
     """Return one message and its fds, at most 8; b"" when the other end is gone, b"\\0" without fds for a message that
     was cut, so that no half of it is obeyed. Errors: BlockingIOError if it may not wait."""
-    flags = socket.MSG_CMSG_CLOEXEC | (0 if wait else _DONTWAIT)
+    flags = _CLOEXEC | (0 if wait else _DONTWAIT)
     room = socket.CMSG_SPACE(8 * _INT_BYTES)
     message, control, answer_flags, _ = sock.recvmsg(size, room, flags)
     fds: list[int] = []
@@ -264,7 +265,7 @@ def receive(sock: socket.socket, size: int, *, wait: bool = True) -> tuple[bytes
         if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
             count = len(data) // _INT_BYTES
             fds.extend(struct.unpack_from(f"{count}i", data))
-    if answer_flags & (socket.MSG_TRUNC | socket.MSG_CTRUNC):
+    if answer_flags & _CUT:
         for fd in fds:
             os.close(fd)
         return b"\0", []

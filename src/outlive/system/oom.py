@@ -49,8 +49,8 @@ def spare() -> None:
     """Let the kernel end other processes before this one, as far as that is permitted; commands
     that are started inside `AsCaller` are not spared. Where it is not permitted nothing changes."""
     global _callers
-    before = score()
-    if before is None or _callers is not None:
+    before = score() if _callers is None else None
+    if before is None:
         return
     for wanted in _SPARED:
         if wanted < before and set_score(wanted):

@@ -125,7 +125,7 @@ def find(name: str, env: Mapping[str, str], folder: str | None = None) -> str:
     passed = []
     for place in [""] if named else (folder or env.get("PATH") or os.defpath).split(os.pathsep):
         path = named or os.path.join(place or ".", name)
-        if not (os.path.isfile(path) and os.access(path, os.X_OK)):
+        if not (os.access(path, os.X_OK) and os.path.isfile(path)):
             continue
         if is_safe(path, env):
             return path

@@ -135,11 +135,12 @@ def known(ctx: Context, answer: Mapping[str, object], receipt: Receipt | None = 
             continue
         if before.call != ANSWERED:
             receipt.named.append((ctx.inbox, job_id))
-        offset = _told_to(ctx, job_id, before.offset, about)
+        is_over = ends and not _is_watched(ctx.store, job_id)
+        offset = before.offset if is_over else _told_to(ctx, job_id, before.offset, about)
         claim = ctx.inbox.claim(job_id) if ends or offset != before.offset else None
         if claim is not None:  # hits that are not shown are told all the same
             told = claim.told.changed(offset=max(offset, claim.told.offset), end=ends or claim.told.end)
-            receipt.told.append((claim, None if ends and not _is_watched(ctx.store, job_id) else told))
+            receipt.told.append((claim, None if is_over else told))
     return receipt
 
 

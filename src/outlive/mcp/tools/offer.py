@@ -104,4 +104,4 @@ def shell_for_models(env: Mapping[str, str]) -> tuple[str, str]:
 
 def _has_bash(folder: str) -> bool:
     path = os.path.join(folder, "bash")
-    return os.path.isfile(path) and os.access(path, os.X_OK)
+    return os.access(path, os.X_OK) and os.path.isfile(path)

@@ -49,6 +49,14 @@ class Masker:
     def members(self, members: Mapping[str, object]) -> dict[str, object]:
         return {name: self.value(one) for name, one in members.items()}
 
+    def is_clean(self, lines: str) -> bool:
+        """Return whether nothing is masked in texts that are joined by newlines: most answers have no secret, and one search
+        through all their texts takes a fifth of the time. Where an escape sequence might reach into the next text, it is
+        not certain."""
+        is_clean = readable(lines) == lines and self.text(lines) == lines and not self.met
+        self.met.clear()
+        return is_clean
+
     def text(self, text: str, *, keep_lines: bool = False) -> str:
         """Return the text masked; `keep_lines`: with as many lines as before, since rows of a screen have numbers, and lines of a log times."""
         if len(text) < LEAST_CHARS:

@@ -4,7 +4,7 @@ on the command line, has them."""
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import cached_property
 
 from outlive import verbs
@@ -42,7 +42,7 @@ class Secrets(Masking):
             return None
         known = set(self._own)
         masked: set[str] = set()
-        for job_id in {about} if isinstance(about, str) else set(_jobs_in(about)):
+        for job_id in {about} if isinstance(about, str) else _jobs_in(about):
             known |= self._of_job(job_id)
             masked |= self._labels.get(job_id, set())
         return Masker(known, shapes=self._mode == settings.ALL, masked=masked)
@@ -114,7 +114,7 @@ def _require_no_link(fd: int, path: str, field: str) -> None:
 
 def masked_answer(answer: Mapping[str, object], masker: Masker | None) -> dict[str, object]:
     """Return a full answer with its texts masked, and how many secrets that were."""
-    if masker is None:
+    if masker is None or masker.is_clean("\n".join(one for one in _each_in(answer) if isinstance(one, str))):
         return dict(answer)
     fields = verbs.fields_of(str(answer["type"])) if answer["ok"] else {}
     has_times = isinstance(answer.get("times"), list)  # one a line of the output
@@ -137,13 +137,15 @@ def masked_answer(answer: Mapping[str, object], masker: Masker | None) -> dict[s
     return shown
 
 
-def _jobs_in(value: object) -> Iterator[str]:
-    """Yield the ids of the jobs that an answer is about."""
-    if isinstance(value, dict):
-        if isinstance(value.get("job_id"), str):
-            yield value["job_id"]
-        for one in value.values():
-            yield from _jobs_in(one)
-    elif isinstance(value, list):
-        for one in value:
-            yield from _jobs_in(one)
+def _jobs_in(answer: object) -> set[str]:
+    """Return the ids of the jobs that an answer is about."""
+    named = (one.get("job_id") for one in _each_in(answer) if isinstance(one, dict))
+    return {job_id for job_id in named if isinstance(job_id, str)}
+
+
+def _each_in(answer: object) -> list[object]:
+    """Return an answer with every value in it. Those of a list stand together, in their order."""
+    each = [answer]
+    for one in each:  # which grows meanwhile
+        each += one.values() if isinstance(one, dict) else one if isinstance(one, list) else ()
+    return each
