@@ -8,7 +8,6 @@ import grp
 import os
 import pwd
 import stat
-import weakref
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NoReturn
 
@@ -49,6 +48,7 @@ class Store:
     def __init__(self, path: str, fd: int) -> None:
         self.path = path
         self.fd = fd
+        self._is_left = False  # closed when no call refers to it any more
         self.origins: dict[str, Origin] = {}  # of the jobs that jobs/lookup.py has read
         # By a job's id: what finds the secrets in its output that are not shown (Find in store/output/masks.py).
         # None: all is shown
@@ -98,7 +98,11 @@ class Store:
         For a server whose root was replaced: other calls may still be at work in the old directory,
         and closing its fd now would make them fail, or use whatever file gets the same number next.
         """
-        weakref.finalize(self, os.close, self.fd).atexit = False
+        self._is_left = True
+
+    def __del__(self) -> None:
+        if self._is_left:
+            self.close()
 
     def is_in_place(self) -> bool:
         """Return whether this is still the directory that its path names."""

@@ -7,6 +7,8 @@ import fcntl
 import os
 import struct
 
+from outlive.system import prctl
+
 # linux/falloc.h: struct space_resv (type, whence, start, length, three that are not looked at), and
 # the request that punches
 _SPACE = struct.Struct("hhqqiI16x")
@@ -38,8 +40,8 @@ def punch(fd: int, start: int, stop: int) -> None:
 def _fallocate(fd: int, start: int, length: int) -> None:
     """Do the same by fallocate(2), through ctypes. Errors: as `punch`."""
     try:
-        import ctypes  # late: 2 ms of each start, and few kernels are so old
-    except ImportError as error:  # the Python that this process was started with is gone
+        ctypes = prctl.whole_ctypes()
+    except ImportError as error:
         raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS)) from error
     libc = ctypes.CDLL(None, use_errno=True)
     call = getattr(libc, "fallocate64", None) or libc.fallocate  # musl has the second name only

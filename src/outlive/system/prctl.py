@@ -12,6 +12,7 @@ import os
 import signal
 import struct
 from collections.abc import Callable
+from types import ModuleType
 
 from outlive.core.record import Value
 from outlive.system.fds import Closing, open_fds
@@ -145,10 +146,15 @@ def _overwrite(*pieces: tuple[int, bytes]) -> None:
             for address, data in pieces:
                 os.pwrite(fd, data, address)
     except OSError:  # some sandboxes do not let a process open it
-        import ctypes  # late: 3 ms, where the C half is missing
-
         for address, data in pieces:
-            ctypes.memmove(address, data, len(data))
+            whole_ctypes().memmove(address, data, len(data))
+
+
+def whole_ctypes() -> ModuleType:
+    """Return `ctypes` with its Python half. Errors: ImportError if the Python that this process was started with is gone."""
+    import ctypes  # late: 3 ms of each start, and few sandboxes and kernels need it
+
+    return ctypes
 
 
 class Used(Value):
