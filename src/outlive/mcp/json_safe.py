@@ -12,15 +12,20 @@ def encodable_members(members: dict[str, object]) -> dict[str, object]:
     return members if _is_encodable(members) else {encodable_text(name): _encodable(members[name]) for name in members}
 
 
-def _is_encodable(value: object) -> bool:
-    """Return whether the value is sent as it is."""
-    if isinstance(value, str):
-        return encodable_text(value) is value
-    if isinstance(value, dict):
-        return all(_is_encodable(name) and _is_encodable(one) for name, one in value.items())
-    if isinstance(value, list):
-        return all(_is_encodable(one) for one in value)
-    return value is None or isinstance(value, (bool, int, float))
+def _is_encodable(members: dict[str, object]) -> bool:
+    """Return whether an object is sent as it is."""
+    each: list[object] = [members]
+    for value in each:  # which grows meanwhile
+        if isinstance(value, str):
+            if encodable_text(value) is not value:
+                return False
+        elif isinstance(value, dict):
+            each += [*value, *value.values()]
+        elif isinstance(value, list):
+            each += value
+        elif not (value is None or isinstance(value, (bool, int, float))):
+            return False
+    return True
 
 
 def _encodable(value: object) -> object:

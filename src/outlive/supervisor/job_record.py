@@ -17,7 +17,7 @@ from typing import Any
 from outlive.core.records import Definition, State
 from outlive.errors import OutliveError
 from outlive.store import atomic_file
-from outlive.store.job_dir import EVENTS, GAP, LOCK, META, ORDER, SCRIPT, STATE, UNWRITTEN_BYTE, JobDir
+from outlive.store.job_dir import EVENTS, GAP, LOCK, META, META_LOCK, ORDER, SCRIPT, STATE, UNWRITTEN_BYTE, JobDir
 from outlive.supervisor.request import Request
 from outlive.system import locks
 
@@ -39,6 +39,8 @@ class JobRecord:
 
     def current_definition(self) -> Definition:
         """Return the definition with what `notify set` has changed."""
+        if not (self.state.adopted or self._job.has(META_LOCK)):  # a change makes that first
+            return self.definition
         try:
             return self._job.read_meta()
         except (OSError, OutliveError):
