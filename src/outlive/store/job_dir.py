@@ -136,6 +136,13 @@ class JobDir:
     def write_meta(self, definition: Definition) -> None:
         atomic_file.write_atomic(self.fd, META, atomic_file.dump(definition.to_dict()))
 
+    def read_stdin_data(self) -> bytes | None:
+        """Return the input that the job was defined with, None if it has none. Errors: atomic_file.NotOurs, OSError."""
+        try:
+            return atomic_file.read(self.fd, STDIN_DATA, limits.MAX_STDIN_WRITE_BYTES)
+        except FileNotFoundError:
+            return None
+
     def read_script(self, definition: Definition) -> bytes | None:
         """Return the script of the job, None if it has none. Errors: atomic_file.NotOurs, OSError."""
         return atomic_file.read(self.fd, SCRIPT, limits.MAX_SCRIPT_BYTES) if definition.script else None
