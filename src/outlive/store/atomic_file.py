@@ -58,14 +58,15 @@ def write_atomic(dir_fd: int, name: str, data: bytes, unrenamed: str = "", *, pr
         fault_points.at(unrenamed)
         os.replace(temporary, name, src_dir_fd=dir_fd, dst_dir_fd=dir_fd)
     except BaseException:
-        _unlink(dir_fd, temporary)
+        unlink(dir_fd, temporary)
         raise
 
 
-def _unlink(dir_fd: int, name: str) -> None:
+def unlink(dir_fd: int, name: str) -> None:
+    """Delete a file, if there is one and the file system is not read-only."""
     try:
         os.unlink(name, dir_fd=dir_fd)
-    except OSError:  # read-only by now
+    except OSError:
         return
 
 

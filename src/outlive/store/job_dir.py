@@ -225,10 +225,7 @@ class JobDir:
 
     def unmark_live(self) -> None:
         for name in (self.live_name, self.live_name + LEFT):
-            try:
-                os.unlink(name, dir_fd=self.fd)
-            except OSError:
-                continue
+            atomic_file.unlink(self.fd, name)
 
     def mark_spawning(self, state: State) -> None:
         """Write the first state: a command is about to be spawned. It stands in the mark of live jobs,
@@ -266,10 +263,7 @@ class JobDir:
 
     def release_reserve(self) -> None:
         """Delete the space reserved for the outcome: the outcome is visible."""
-        try:
-            os.unlink(RESERVE, dir_fd=self.fd)
-        except OSError:
-            return
+        atomic_file.unlink(self.fd, RESERVE)
 
     def unrenamed_outcome(self) -> State | None:
         """Return the newest outcome that was written whole by a process that was killed before the
