@@ -100,9 +100,10 @@ class HowEnded(Part):
     stages: list[int] | None = STAGES
 
 
-class Outcome(HowEnded):
+class Outcome(Part):
     """How a job ended, and what is known of it since."""
 
+    ended: HowEnded = part(HowEnded)
     finished_at: str | None = FINISHED_AT
     duration_ms: int | None = field("From start to end; null where the end was not seen.", brief=FULL_ONLY, human=17)
     errno: str | None = optional("Why exec(2) failed, as ENOENT.")

@@ -19,7 +19,7 @@ from outlive.core import quoted
 from outlive.core.base_directories import state_directory
 from outlive.core.ids import short_id
 from outlive.core.members import entries_of, number_of, object_of, text_of, texts_of
-from outlive.core.units import duration, seconds_of, size
+from outlive.core.units import counted, duration, seconds_of, size
 from outlive.render import events, times
 from outlive.render.plain_text import readable
 from outlive.verbs import envelope
@@ -80,13 +80,9 @@ def _head(answer: dict[str, object], style: Style, *, verbose: bool) -> str:
 def _deleted(answer: dict[str, object]) -> str:
     would = [job for job in entries_of(answer, "jobs") if job["action"] == "would_delete"]
     did, count = ("Would delete", len(would)) if answer["dry_run"] else ("Deleted", number_of(answer, "deleted"))
-    left = f"{_jobs_of(number_of(answer, 'used_jobs'))} ({size(number_of(answer, 'used_bytes'))}) {'are' if answer['dry_run'] else 'stay'}"
-    gone = f"{_jobs_of(count)}{line(age_of_deleted(answer))}, {size(number_of(answer, 'freed_bytes'))}"
+    left = f"{counted(number_of(answer, 'used_jobs'), 'job')} ({size(number_of(answer, 'used_bytes'))}) {'are' if answer['dry_run'] else 'stay'}"
+    gone = f"{counted(count, 'job')}{line(age_of_deleted(answer))}, {size(number_of(answer, 'freed_bytes'))}"
     return f"{did} {gone}; {left} in {line(text_of(answer, 'root'))}.\n"
-
-
-def _jobs_of(count: int) -> str:
-    return "1 job" if count == 1 else f"{count:,} jobs"
 
 
 def error(failure: dict[str, object]) -> str:
@@ -153,7 +149,7 @@ def row(job: dict[str, object], now: float) -> list[str]:
 def _aside(job: dict[str, object]) -> str:
     left = number_of(job, "descendants")
     if left:
-        return f" ({left} process{'es' if left > 1 else ''} left)"
+        return f" ({counted(left, 'process')} left)"
     if job.get("supervisor"):
         return f" (its supervisor is stopped: kill -CONT {job['supervisor_pid']})"
     return " (waits for input)" if job.get("waiting_for_input") else ""

@@ -96,6 +96,9 @@ class Context:
     ) -> None:
         know(caller.config, caller.env, caller.cwd, None if caller.rights is None else caller.rights.workdir)
         self.caller = caller
+        # What most verbs need of it
+        self.store, self.config, self.inbox = caller.store, caller.config, caller.inbox
+        self.face, self.cwd, self.env = caller.face, caller.cwd, caller.env
         self.verb = verb  # as typed: "kill", "token add"
         self.detail = detail  # the size of the answer: brief shows no snapshot
         self.flags = flags  # --root and --config as typed; None where they were not
@@ -143,29 +146,3 @@ class Context:
     def named_by_title(self) -> list[str]:
         """Return a sentence for each title that named one of several jobs in this call."""
         return [one.sentence for one in self.titles.values() if one.sentence is not None]
-
-    # --- of the caller, what most verbs need ---
-
-    @property
-    def store(self) -> Store:
-        return self.caller.store
-
-    @property
-    def config(self) -> Config:
-        return self.caller.config
-
-    @property
-    def face(self) -> str:
-        return self.caller.face
-
-    @property
-    def cwd(self) -> str | None:
-        return self.caller.cwd
-
-    @property
-    def env(self) -> dict[str, str]:
-        return self.caller.env
-
-    @property
-    def inbox(self) -> Inbox | None:
-        return self.caller.inbox

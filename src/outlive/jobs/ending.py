@@ -9,6 +9,7 @@ from contextlib import closing
 
 from outlive import limits
 from outlive.core.ids import short_id
+from outlive.core.units import counted
 from outlive.errors import OutliveError, from_os
 from outlive.jobs import acts, adoption, processes
 from outlive.jobs.context import Context, Principal
@@ -249,7 +250,7 @@ def _not_deleted(job: JobDir, alive: int) -> OutliveError:
     """Return the error of a job with `alive` processes, or with none but one of ours that holds it."""
     name = f"job {short_id(job.job_id)}"
     if alive:
-        what = "1 process of it still runs" if alive == 1 else f"{alive} processes of it still run"
+        what = f"{counted(alive, 'process')} of it still {'runs' if alive == 1 else 'run'}"
         hint = "remove ends and deletes it with everything it started."
         return OutliveError("invalid_state", f"{name} cannot be deleted: {what}", hint=hint)
     return OutliveError(

@@ -195,9 +195,12 @@ def advice_of_missing(inspection: Inspection) -> list[Advice]:
 
 def how_ended(inspection: Inspection, job: JobDir) -> HowEnded | None:
     """Return how a job ended; None before it has ended."""
+    return ending(inspection, job) if inspection.state.finished else None
+
+
+def ending(inspection: Inspection, job: JobDir) -> HowEnded:
+    """Return how a job ended, as far as it has."""
     state = inspection.state
-    if not state.finished:
-        return None
     return HowEnded(
         exit_code=state.exit_code, signal=state.signal, reason=state.reason, stages=stages_of(inspection, job)
     )
@@ -210,10 +213,7 @@ def outcome(inspection: Inspection, job: JobDir) -> Outcome | None:
         return None
     has_run = has_begun(state, inspection.definition.created_at)
     return Outcome(
-        exit_code=state.exit_code,
-        signal=state.signal,
-        reason=state.reason,
-        stages=stages_of(inspection, job),
+        ended=ending(inspection, job),
         finished_at=state.finished_at,
         duration_ms=state.duration_ms if has_run else ABSENT,
         errno=state.errno,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from outlive import limits
-from outlive.core.records import OwnGroup, State
+from outlive.core.records import State
 from outlive.store.inspection.inspection import Inspection
 from outlive.store.job_dir import LOCK, JobDir
 from outlive.system import process, tree
@@ -56,16 +56,12 @@ def known_to_kernel(inspection: Inspection, job: JobDir) -> list[tree.Member]:
         below = tree.below(supervisor.pid)
         if any(one.pid == supervisor.pid for one in tree.supervisors_of(job.job_id, lock)):  # it has let go else
             known.update((member.pid, member) for member in below if not tree.is_sink(member.pid))
-    group = None if inspection.state.job_group is None else group_of(inspection.state.job_group)
+    group = None if inspection.state.job_group is None else JobGroup.of(inspection.state.job_group)
     for pid in () if group is None else group.pids():
         fields = process.stat_fields(pid)
         if fields is not None and fields[0] not in (b"Z", b"X") and not tree.is_ours(pid):
             known.setdefault(pid, tree.Member(pid, int(fields[19])))
     return [known[pid] for pid in sorted(known)]
-
-
-def group_of(recorded: OwnGroup) -> JobGroup | None:
-    return JobGroup.of(recorded)
 
 
 def survivors(inspection: Inspection, job: JobDir) -> list[tree.Member]:

@@ -1,5 +1,5 @@
-"""The programs of a command: what a job of it is called, which of them gave its exit code, and the exit codes of all stages of
-a pipeline, which bash alone knows.
+"""The programs of a command: what a job of it is called, and the exit codes of all stages of a pipeline, which bash alone
+knows.
 
 A question behind the command would show in `ps`. So bash sets a trap before it runs the string (stages.bash, which it finds
 by BASH_ENV and forgets), and writes the codes into the job's directory as it ends. The command has the words, variables,
@@ -16,7 +16,6 @@ import outlive
 from outlive import limits
 from outlive.core import shell_strings
 from outlive.core.quoted import one_line
-from outlive.core.record import Value
 from outlive.core.records import Definition
 from outlive.core.shell_strings import Command
 from outlive.store import atomic_file
@@ -77,50 +76,6 @@ def stage_codes(inspection: Inspection, job: JobDir) -> list[int] | None:
         return None
     # With pipefail the code is that of another stage
     return found if len(found) == len(stages) and code in found and all(0 <= one <= 255 for one in found) else None
-
-
-_ENDING = frozenset({"exit", "exec", "return"})  # behind these any command may be the reason
-_MOST_DEPTH = 5  # of `bash -c` in `bash -c`
-
-
-class Programs(Value):
-    """The names of the commands of a string, without their directories."""
-
-    deciding: frozenset[str]  # one of them gave the code
-    others: frozenset[str]  # their code is not that of the string
-
-
-def last_list(joined: list[Command]) -> list[list[Command]]:
-    """Return the pipelines of the last list, which && and || join."""
-    each = shell_strings.pipelines(joined)
-    start = next((at for at in range(len(each) - 1, 0, -1) if each[at - 1][-1].operator not in ("&&", "||")), 0)
-    return each[start:]
-
-
-def programs_of(words: list[str], shell: list[str] | None = None, depth: int = _MOST_DEPTH) -> Programs:
-    """Return which programs of a command gave its exit code. Of what cannot be read any of its words may have."""
-    text = shell_strings.run_by(words, shell)
-    if text is None:
-        return Programs(frozenset(map(_base, words[:1])), frozenset())
-    joined = [one for one in shell_strings.commands(text) if not one.defines]
-    if not joined:
-        return Programs(frozenset([text]), frozenset())
-    if len(joined) == 1 and depth and shell_strings.run_by(joined[0].words) is not None:
-        return programs_of(joined[0].words, depth=depth - 1)
-    each = shell_strings.every(joined)
-    every = _names(each)
-    if any(one.name in _ENDING or one.name == "set" for one in each) or "pipefail" in text:
-        return Programs(every, frozenset())
-    deciding = _names(shell_strings.every([stages[-1] for stages in last_list(joined)]))
-    return Programs(deciding, every - deciding)
-
-
-def _names(commands: list[Command]) -> frozenset[str]:
-    return frozenset(_base(one.name) for one in commands if not one.kind and not one.is_setting)
-
-
-def _base(name: str) -> str:
-    return name.rpartition("/")[2] or name
 
 
 _NAMED_WORDS = 2

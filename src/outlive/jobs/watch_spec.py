@@ -9,7 +9,7 @@ from typing import Any
 
 from outlive import limits
 from outlive.core.members import parse_json
-from outlive.core.nearest import meant
+from outlive.core.nearest import asked_for, nearest
 from outlive.core.records import CONTAINS, EXEC, MATCH_TYPES, REGEX, Watch
 from outlive.errors import OutliveError, argument, invalid
 from outlive.jobs.context import Principal
@@ -79,7 +79,8 @@ def _asked(item: Any) -> dict[str, object]:
 def _check_keys(asked: dict[str, object]) -> None:
     for name in asked:
         if name not in _KEYS:
-            hint = meant(_MEANT.get(name, name), list(_KEYS), f"A watch has: {', '.join(_KEYS)}.")
+            near = _MEANT.get(name) or nearest(name, list(_KEYS))
+            hint = asked_for(near, f"A watch has: {', '.join(_KEYS)}.")
             raise invalid("watch", f"a watch has no {name!r}", hint=hint)
 
 

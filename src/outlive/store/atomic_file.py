@@ -58,14 +58,15 @@ def write_atomic(dir_fd: int, name: str, data: bytes, unrenamed: str = "", *, pr
         fault_points.at(unrenamed)
         os.replace(temporary, name, src_dir_fd=dir_fd, dst_dir_fd=dir_fd)
     except BaseException:
-        _unlink(dir_fd, temporary)
+        unlink(dir_fd, temporary)
         raise
 
 
-def _unlink(dir_fd: int, name: str) -> None:
+def unlink(dir_fd: int, name: str) -> None:
+    """Delete a file, if there is one and the file system is not read-only."""
     try:
         os.unlink(name, dir_fd=dir_fd)
-    except OSError:  # read-only by now
+    except OSError:
         return
 
 
@@ -106,10 +107,10 @@ class NotOurs(OSError):
     than any that we write. A job may put anything into its directory."""
 
 
-def open_regular(dir_fd: int, name: str, flags: int = os.O_RDONLY, mode: int = 0o600) -> int:
+def open_regular(dir_fd: int, name: str, flags: int = os.O_RDONLY) -> int:
     """Open a regular file in the directory behind `dir_fd`. This never waits, as opening a FIFO
     would. Errors: NotOurs, also for a symbolic link; OSError."""
-    return _opened(dir_fd, name, flags, mode)[0]
+    return _opened(dir_fd, name, flags)[0]
 
 
 def open_to_write(dir_fd: int, name: str, flags: int = os.O_WRONLY) -> int:
@@ -124,10 +125,10 @@ def open_to_write(dir_fd: int, name: str, flags: int = os.O_WRONLY) -> int:
         return open_regular(dir_fd, name)
 
 
-def _opened(dir_fd: int, name: str, flags: int, mode: int) -> tuple[int, int]:
+def _opened(dir_fd: int, name: str, flags: int) -> tuple[int, int]:
     """Return the fd of a regular file, and its size."""
     try:
-        fd = os.open(name, flags | _SAFE, mode, dir_fd=dir_fd)
+        fd = os.open(name, flags | _SAFE, 0o600, dir_fd=dir_fd)
     except OSError as error:
         if error.errno == errno.ELOOP:
             raise NotOurs(f"{name} is a symbolic link") from error
@@ -143,7 +144,7 @@ def _opened(dir_fd: int, name: str, flags: int, mode: int) -> tuple[int, int]:
 
 def read(dir_fd: int, name: str, most: int = limits.RECORD_BYTES) -> bytes:
     """Return the content of a file. Errors: NotOurs, also for more than `most` bytes; OSError."""
-    fd, size = _opened(dir_fd, name, os.O_RDONLY, 0)
+    fd, size = _opened(dir_fd, name, os.O_RDONLY)
     with Closing(fd):
         if size > most:
             raise NotOurs(f"{name} has {size:,} bytes, and none of ours more than {most:,}")
@@ -164,7 +165,7 @@ def sync(dir_fd: int, names: tuple[str, ...] = (), more: Sequence[int] = ()) -> 
     opened = []
     for name in names:
         try:
-            fd, size = _opened(dir_fd, name, os.O_RDONLY, 0)
+            fd, size = _opened(dir_fd, name, os.O_RDONLY)
         except OSError:
             continue
         if size:

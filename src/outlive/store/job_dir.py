@@ -139,6 +139,13 @@ class JobDir:
     def write_meta(self, definition: Definition) -> None:
         atomic_file.write_atomic(self.fd, META, atomic_file.dump(definition.to_dict()))
 
+    def read_stdin_data(self) -> bytes | None:
+        """Return the input that the job was defined with, None if it has none. Errors: atomic_file.NotOurs, OSError."""
+        try:
+            return atomic_file.read(self.fd, STDIN_DATA, limits.MAX_STDIN_WRITE_BYTES)
+        except FileNotFoundError:
+            return None
+
     def read_script(self, definition: Definition) -> bytes | None:
         """Return the script of the job, None if it has none. Errors: atomic_file.NotOurs, OSError."""
         return atomic_file.read(self.fd, SCRIPT, limits.MAX_SCRIPT_BYTES) if definition.script else None
@@ -221,10 +228,7 @@ class JobDir:
 
     def unmark_live(self) -> None:
         for name in (self.live_name, self.live_name + LEFT):
-            try:
-                os.unlink(name, dir_fd=self.fd)
-            except OSError:
-                continue
+            atomic_file.unlink(self.fd, name)
 
     def mark_spawning(self, state: State) -> None:
         """Write the first state: a command is about to be spawned. It stands in the mark of live jobs,
@@ -262,10 +266,7 @@ class JobDir:
 
     def release_reserve(self) -> None:
         """Delete the space reserved for the outcome: the outcome is visible."""
-        try:
-            os.unlink(RESERVE, dir_fd=self.fd)
-        except OSError:
-            return
+        atomic_file.unlink(self.fd, RESERVE)
 
     def unrenamed_outcome(self) -> State | None:
         """Return the newest outcome that was written whole by a process that was killed before the

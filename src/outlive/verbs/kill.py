@@ -179,8 +179,9 @@ def _answer(inspection: Inspection, job: JobDir, number: int, before: _Tree) -> 
     )
     outcome = job_answer.outcome(inspection, job)
     if outcome is not None:
-        answer.exit_code, answer.reason, answer.finished_at = outcome.exit_code, outcome.reason, outcome.finished_at
-        answer.ended_by, answer.ended_signal = outcome.ended_by, outcome.signal
+        how = outcome.ended
+        answer.exit_code, answer.reason, answer.ended_signal = how.exit_code, how.reason, how.signal
+        answer.ended_by, answer.finished_at = outcome.ended_by, outcome.finished_at
         answer.message = state.message or None
     elif place is not None and answer.hint is None:
         answer.hint = f"It runs on {place.host or place.machine}, where it was told; wait tells when it has ended."

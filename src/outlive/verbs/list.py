@@ -10,7 +10,6 @@ from typing import Any
 
 from outlive import limits, parts
 from outlive.answers import ABSENT, sentences
-from outlive.answers.job import HowEnded
 from outlive.answers.listing import Counts, List, Listed
 from outlive.core.ids import short_id
 from outlive.core.labels import Origin, check_tag_pattern, tag_matches
@@ -19,7 +18,7 @@ from outlive.core.records import LOCAL, Definition
 from outlive.core.started import started_at
 from outlive.core.units import moment, seconds_or
 from outlive.errors import argument, invalid
-from outlive.jobs import adoption, job_answer, lookup, programs
+from outlive.jobs import adoption, job_answer, lookup
 from outlive.jobs.context import Context
 from outlive.jobs.interaction import shown_output
 from outlive.jobs.told import ownership
@@ -417,12 +416,7 @@ def entry_of(ctx: Context, inspection: Inspection, job: JobDir) -> Listed:
         session=ownership.shown(definition.session),
         tags=definition.tags,
         timeout_ms=definition.timeout_ms,
-        ended=HowEnded(
-            exit_code=state.exit_code,
-            signal=state.signal,
-            reason=state.reason,
-            stages=programs.stage_codes(inspection, job),
-        ),
+        ended=job_answer.ending(inspection, job),
         created_at=definition.created_at,
         finished_at=state.finished_at,
         updated_at=state.updated_at or None,

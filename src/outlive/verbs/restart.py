@@ -93,7 +93,7 @@ def _plan(ctx: Context, old: JobDir, env: dict[str, str], host_name: str | None)
     definition_module.check_parts(definition)
     if host is not None:
         host.engine.check(host, definition)
-    data, script = making.stdin_data(old), making.script(old, before)
+    data, script = old.read_stdin_data(), making.script(old, before)
     stdin_fd = None if before.stdin_path is None else definition_module.open_stdin(before.stdin_path, check)
     return Plan(definition=definition, overrides=overrides, stdin_data=data, stdin_fd=stdin_fd, script=script)
 

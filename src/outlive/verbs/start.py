@@ -1,4 +1,4 @@
-"""Start a job that create defined."""
+"""Define a job without starting it, and start it later."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ import time
 from typing import Any
 
 from outlive import limits
-from outlive.answers.starting import Started
+from outlive.answers.job import Job
+from outlive.answers.starting import Created, Started
+from outlive.core.ids import new_id, short_id
 from outlive.core.records import Definition
 from outlive.errors import OutliveError, from_os
 from outlive.jobs import acts, lookup
@@ -20,6 +22,25 @@ from outlive.store.inspection import handed_over
 from outlive.store.job_dir import JobDir, Locks
 from outlive.system import fault_points
 from outlive.system.waiting import pause
+
+
+def create(ctx: Context, **args: Any) -> Created:
+    """Store a definition, which `start` runs later, once."""
+    plan = definition_module.plan(ctx, new_id(), start_now=False, **args)
+    acts.about_to_start(ctx, "create", plan)
+    new = making.make(ctx, plan, live=False)
+    try:
+        return Created(
+            job=Job(job_id=plan.definition.job_id, state="created"),
+            short_id=short_id(plan.definition.job_id),
+            name=plan.definition.name,
+            created_at=plan.definition.created_at,
+            stdout_log_path=new.dir.log_path(0),
+            stderr_log_path=new.dir.log_path(1),
+            hint="start runs it.",
+        )
+    finally:
+        new.close()
 
 
 def start(ctx: Context, *, job: str, **args: Any) -> Started:

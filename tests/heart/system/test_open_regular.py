@@ -20,10 +20,10 @@ from outlive.jobs.starting.boundary import reading_in
 from outlive.parts.after import chain
 from outlive.parts.failures.causes import line_ends
 from outlive.parts.permission.approvals.files import _first_line
+from outlive.parts.safe_file import ConfigFile
 from outlive.parts.sandbox.confinement import gitconfig
 from outlive.system import spawn
 from outlive.system.fds import Closing, open_regular
-from outlive.system.safe_file import ConfigFile
 
 opened = os.open
 

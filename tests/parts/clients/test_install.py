@@ -22,7 +22,7 @@ from outlive.parts.clients import edit as change_module
 from outlive.parts.clients import registry
 from outlive.parts.clients.discover import own_words, survey
 from outlive.parts.clients.registry import CLIENTS, Machine
-from outlive.system.safe_file import ConfigFile
+from outlive.parts.safe_file import ConfigFile
 from support.cli import Cli, environment
 from support.preloaded import OUTLIVE
 from support.tiers import only

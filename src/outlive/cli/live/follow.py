@@ -11,7 +11,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from outlive.cli import call, stdio, text
+from outlive.cli import call, stdio, summary, text
 from outlive.cli.live.printer import Printer
 from outlive.cli.main import ANSWERED, INTERRUPTED, note_told
 from outlive.core.ids import short_id
@@ -131,17 +131,10 @@ def _ended(follower: _Follower, inspection: Inspection | None, *, propagate: boo
     if inspection is None:  # stdout has no reader any more
         return ANSWERED
     state = inspection.state
-    how = state.state
-    if state.message:
-        how = f"{state.state}: {state.message}"
-    elif state.reason in (None, "exit") and state.exit_code is not None:
-        how = f"exited with code {state.exit_code}"
-    elif state.reason or state.signal:
-        why = state.reason if state.reason != "signal" else None
-        how = f"{state.state}: {' '.join(filter(None, [why, state.signal]))}"
     ran_ms = job_answer.elapsed_ms(inspection) if state.finished else None
     took = "" if ran_ms is None else f" after {duration(ran_ms)}"
-    told = f"{follower.name}job {short_id(inspection.definition.job_id)} {how}{took}"
+    job = short_id(inspection.definition.job_id)
+    told = f"{follower.name}job {job} {summary.state_of(state.to_dict())}{took}"
     _note(told, always=state.state in ("failed", "unknown"))
     if not propagate:
         return ANSWERED

@@ -12,6 +12,7 @@ from outlive.store.inspection.inspection import Inspection
 from outlive.store.job_dir import JobDir
 from outlive.store.output.merged import Output
 from outlive.system import process, tree
+from outlive.system.job_group import JobGroup
 
 CGROUP, SAMPLED = "cgroup", "sampled"
 
@@ -113,7 +114,7 @@ def _of_group(inspection: Inspection, figures: Figures) -> Figures | None:
     """Return the figures with those of the job's own control group; None if it does not have them all."""
     if inspection.state.job_group is None:
         return None
-    group = processes.group_of(inspection.state.job_group)
+    group = JobGroup.of(inspection.state.job_group)
     if group is None:
         return None
     times, peak, memory = group.times_us(), group.peak_bytes(), group.memory_bytes()

@@ -131,9 +131,7 @@ def _have_wait(caller: Principal, job: JobDir, inspection: Inspection, locks: Lo
 def _end(job: JobDir, inspection: Inspection, why: str) -> None:
     """Write down that a job never ran, which waited for its start. Its locks are held."""
     message = f"the processes that waited with it for its start were killed, and it cannot be started anew: {why}"
-    unseen_end.write_end(
-        job, unseen_end.failed(inspection.definition, inspection.state, "launch", message), inspection.definition
-    )
+    unseen_end.end_never_ran(job, inspection.definition, inspection.state, message)
 
 
 def _masked(inspection: Inspection, command: Identity | None) -> list[str]:

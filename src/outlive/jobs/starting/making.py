@@ -260,15 +260,7 @@ def plan_of_created(caller: Principal, job: JobDir) -> Plan:
     check = boundary.reading_in(definition.sandbox)
     overrides = {**read_env_files(definition.env_files, check), **definition.env}
     stdin_fd = None if definition.stdin_path is None else definition_module.open_stdin(definition.stdin_path, check)
-    return Plan(definition=definition, overrides=overrides, stdin_data=stdin_data(job), stdin_fd=stdin_fd)
-
-
-def stdin_data(job: JobDir) -> bytes | None:
-    """Return the input that a job was defined with; None if it has none. Errors: OSError."""
-    try:
-        return atomic_file.read(job.fd, STDIN_DATA, limits.MAX_STDIN_WRITE_BYTES)
-    except FileNotFoundError:
-        return None
+    return Plan(definition=definition, overrides=overrides, stdin_data=job.read_stdin_data(), stdin_fd=stdin_fd)
 
 
 def script(job: JobDir, definition: Definition) -> bytes | None:

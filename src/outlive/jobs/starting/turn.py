@@ -12,7 +12,6 @@ import os
 import time
 from contextlib import suppress
 
-from outlive import limits
 from outlive.core.members import parse_json
 from outlive.core.records import State
 from outlive.errors import OutliveError
@@ -20,10 +19,8 @@ from outlive.jobs import adoption, own_process
 from outlive.jobs.context import Context
 from outlive.jobs.starting.plan import Plan
 from outlive.launch import engines
-from outlive.store import atomic_file
 from outlive.store.inspection import handed_over, unseen_end
-from outlive.store.inspection.unseen_end import write_end
-from outlive.store.job_dir import STDIN_DATA, JobDir, Locks
+from outlive.store.job_dir import JobDir, Locks
 from outlive.supervisor.request import Request, report_fault
 from outlive.system import fault_points, fds
 
@@ -85,15 +82,11 @@ def _submit(request: Request, job: JobDir, locks: Locks) -> None:
     """Errors: OutliveError; then nothing was handed over."""
     ctx = _context(request)
     definition = job.read_meta()
-    try:
-        data = atomic_file.read(job.fd, STDIN_DATA, limits.MAX_STDIN_WRITE_BYTES)
-    except FileNotFoundError:
-        data = None
     name = str(definition.host)
     if name not in ctx.config.hosts():
         raise OutliveError("launch_failed", f"the configuration has no host {name!r} any more")
     host = engines.host_of(ctx.config, name)
-    plan = Plan(definition=definition, overrides=request.overrides, stdin_data=data)
+    plan = Plan(definition=definition, overrides=request.overrides, stdin_data=job.read_stdin_data())
     host.engine.submit(ctx.caller, host, job, plan, locks, awaited=False)
 
 
@@ -106,7 +99,5 @@ def _context(request: Request) -> Context:
 
 def _end(job: JobDir, error: OutliveError) -> None:
     """Write down that a job never ran, since its host did not take it. Its locks are held."""
-    definition = job.read_meta()
     state = State(job_id=job.job_id, state="created", phase="created")
-    message = f"{error.message.removesuffix(_NOTHING_RUN)}; it never ran"
-    write_end(job, unseen_end.failed(definition, state, "launch", message), definition)
+    unseen_end.end_never_ran(job, job.read_meta(), state, f"{error.message.removesuffix(_NOTHING_RUN)}; it never ran")

@@ -13,8 +13,8 @@ from outlive.errors import OutliveError, invalid
 from outlive.parts.clients import registry
 from outlive.parts.clients.edit import parsed
 from outlive.parts.clients.registry import Client, Machine
+from outlive.parts.safe_file import ConfigFile
 from outlive.system.interpreter import by_name
-from outlive.system.safe_file import ConfigFile
 
 
 def this_machine(env: Mapping[str, str], cwd: str | None) -> Machine:

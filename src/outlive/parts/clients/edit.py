@@ -11,7 +11,7 @@ from outlive.parts.clients import jsonc, registry
 from outlive.parts.clients.entries import Entries
 from outlive.parts.clients.jsonc import Misfit, Unreadable
 from outlive.parts.clients.registry import Client
-from outlive.system.safe_file import ConfigFile
+from outlive.parts.safe_file import ConfigFile
 
 Document = jsonc.Document | Entries
 Entry = dict[str, object]

@@ -9,7 +9,7 @@ from outlive.core.record import Value
 from outlive.errors import OutliveError
 from outlive.parts.clients import discover, registry
 from outlive.parts.clients.edit import parsed
-from outlive.system.safe_file import ConfigFile
+from outlive.parts.safe_file import ConfigFile
 
 _MARGIN_MS = 10_000  # for the answer to be made and sent, at least
 _MARGIN = 0.05  # of what the client allows: on a busy machine the call comes late

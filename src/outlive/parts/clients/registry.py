@@ -101,7 +101,7 @@ class Machine(Value):
     def place(self, variable: str, *usual: str) -> tuple[str, ...]:
         """Return the directory that a variable names, or its usual place below the home."""
         given = self.env.get(variable)
-        if given and variable.startswith("XDG_") and not given.startswith("/"):  # as in system/user.py
+        if given and variable.startswith("XDG_") and not given.startswith("/"):  # as in parts/user.py
             given = None
         return (given,) if given else (self.home, *usual)
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from outlive.core.base_directories import base_directory
 from outlive.errors import invalid
 from outlive.parts.completion.scripts import SCRIPTS
-from outlive.system.safe_file import ConfigFile
+from outlive.parts.safe_file import ConfigFile
 
 _ZSH = "Add this to ~/.zshrc, before compinit: fpath=({} $fpath)"
 _BASH = "A new shell completes, where the package bash-completion is installed."

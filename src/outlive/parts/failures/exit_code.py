@@ -14,8 +14,8 @@ from outlive.core.record import Value
 from outlive.core.shell_strings import Command
 from outlive.jobs import programs
 from outlive.jobs.context import Principal
-from outlive.jobs.programs import last_list
 from outlive.parts.failures.lines import telling
+from outlive.parts.last_words import last_list
 from outlive.store.inspection.inspection import Inspection
 from outlive.store.output.merged import Output
 from outlive.system import signals

@@ -6,8 +6,8 @@ from __future__ import annotations
 import re
 
 from outlive.core.records import Definition
-from outlive.jobs.diagnosis import last_words
 from outlive.jobs.starting import boundary
+from outlive.parts import last_words
 from outlive.parts.failures import person
 from outlive.parts.failures.causes import line_ends, look_alikes, silent_end
 from outlive.store.inspection.inspection import Inspection

@@ -25,7 +25,7 @@ from outlive.mcp.caller import Caller
 from outlive.mcp.tools.call import Calls
 from outlive.parts.terminal import keyboard
 from outlive.parts.terminal.keyboard import Keyboard
-from outlive.system.user import person
+from outlive.parts.user import person
 
 Key = tuple[str, str, str]  # client, job, tab
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 
 from outlive.core.quoted import quoted
 from outlive.core.records import Sandbox
-from outlive.jobs.diagnosis import last_words
+from outlive.parts import last_words
 from outlive.parts.sandbox.confinement import visible_paths
 from outlive.store.inspection.inspection import Inspection
 from outlive.store.output.merged import Output

@@ -30,11 +30,11 @@ from outlive.parts.terminal import keyboard
 from outlive.parts.terminal.drawing import render
 from outlive.parts.terminal.emulator import RESET
 from outlive.parts.terminal.for_terminals import ForTerminals
+from outlive.parts.user import person
 from outlive.store.inspection.inspection import Inspection
 from outlive.store.job_dir import JobDir
 from outlive.store.output.merged import Output
 from outlive.system import fds, pty, signals
-from outlive.system.user import person
 from outlive.verbs.spec import GlobalOptions, Verb
 
 PREFIX, DETACH, TAKE = b"\x1d", b"d", b"k"  # Ctrl-] as in telnet(1)

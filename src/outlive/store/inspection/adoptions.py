@@ -7,8 +7,6 @@ every look at the job, and its sinks told again.
 
 from __future__ import annotations
 
-import os
-
 from outlive.store import atomic_file, fault_report
 from outlive.store.job_dir import JobDir
 
@@ -36,10 +34,7 @@ def record(job: JobDir, number: int) -> None:
 
 def survived(job: JobDir) -> None:
     """Forget the count: the supervisor lives, or its work is done."""
-    try:
-        os.unlink(_COUNT, dir_fd=job.fd)
-    except OSError:
-        return
+    atomic_file.unlink(job.fd, _COUNT)
 
 
 def given_up(job: JobDir) -> str:

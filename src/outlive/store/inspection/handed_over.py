@@ -51,10 +51,7 @@ def write(job: JobDir, record: Record) -> None:
 
 def delete(job: JobDir) -> None:
     """Delete the record, if there is one: no engine has the job."""
-    try:
-        os.unlink(ENGINE, dir_fd=job.fd)
-    except OSError:  # there is none, or the store is read-only
-        return
+    atomic_file.unlink(job.fd, ENGINE)
 
 
 def write_synced(job: JobDir, record: Record) -> None:

@@ -246,6 +246,11 @@ def end_unasked(job: JobDir, inspection: Inspection, is_certain: Callable[[JobDi
     return Inspection(inspection.definition, written, just_ended=True)
 
 
+def end_never_ran(job: JobDir, definition: Definition, state: State, why: str) -> None:
+    """Write down that a job which waited for its start never ran. The caller holds the job's locks."""
+    write_end(job, failed(definition, state, "launch", why), definition)
+
+
 def failed(definition: Definition, state: State, reason: str, message: str, ending: Ending | None = None) -> State:
     """Return the state of a job that ends now without an outcome. If it never ran, it says when the job was made."""
     return State.replace(

@@ -21,7 +21,7 @@ RUN = Verb(
 CREATE = Verb(
     "create",
     "Define a job without starting it.",
-    "outlive.verbs.create:create",
+    "outlive.verbs.start:create",
     group="Start",
     args=shared_args.DEFINITION,
     right=EXEC,

@@ -7,7 +7,7 @@ import shlex
 
 from outlive.core import shell_strings
 from outlive.core.records import Definition
-from outlive.jobs.diagnosis import last_words
+from outlive.parts import last_words
 from outlive.parts.failures.causes import line_ends
 
 _TIMED_OUT = 124

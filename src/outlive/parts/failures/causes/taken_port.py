@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from outlive.jobs.conditions import external, port_owner
 from outlive.jobs.context import Context
-from outlive.jobs.diagnosis import last_words
+from outlive.parts import last_words
 from outlive.store.inspection.inspection import Inspection
 from outlive.store.job_dir import JobDir
 from outlive.store.output.merged import Output

@@ -13,9 +13,9 @@ from outlive.jobs.context import Context
 from outlive.parts.permission.approvals import asked, asking, facts, written
 from outlive.parts.permission.approvals.person import require_person_here
 from outlive.parts.permission.verbs.approve import NO_TITLES
+from outlive.parts.user import person
 from outlive.store.inspection.inspection import Inspection
 from outlive.store.job_dir import JobDir
-from outlive.system.user import person
 
 _WAY = "outlive attach"
 QUESTION = "Run it? y: once, a: always here, n: no, with a reason behind it [y/a/n, Enter: later] "

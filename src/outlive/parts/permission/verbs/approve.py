@@ -12,7 +12,7 @@ from outlive.jobs.context import Context
 from outlive.parts.permission.answers import Answered, Approved
 from outlive.parts.permission.approvals import asking, facts, written
 from outlive.parts.permission.approvals.person import require_person, require_person_here
-from outlive.system.user import person
+from outlive.parts.user import person
 from outlive.verbs.spec import BOOL, JOB_ID, STR, Arg, Verb
 
 NO_TITLES = "the jobs that wait may share it"

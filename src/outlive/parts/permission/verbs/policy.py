@@ -23,7 +23,7 @@ from outlive.parts.permission.policy import always, commands_in, decide
 from outlive.parts.permission.policy.always import Approvals
 from outlive.parts.permission.policy.rules import ALLOW, ASK, DECISIONS, DENY, Place
 from outlive.parts.permission.settings import policy_of
-from outlive.system.user import person
+from outlive.parts.user import person
 from outlive.system.waiting import checkpoint
 from outlive.verbs.spec import BOOL, ENV, PATH, STR, STRS, WORDS, Arg, Verb
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from outlive.core import shell_strings
 from outlive.core.record import Value
 from outlive.core.records import Definition
-from outlive.jobs.programs import Programs, programs_of
+from outlive.core.shell_strings import Command
 from outlive.store.output.merged import STDERR, Output
 
 _LAST_BYTES = 600
@@ -113,3 +114,50 @@ def _reports(behind: Iterable[str], line: str) -> bool:
 def reports(text: str) -> bool:
     """Return whether a line reports a failure."""
     return "fail" in text.lower() or _REPORTS.search(text) is not None
+
+
+# --- which programs of a command gave its exit code ---
+
+
+_ENDING = frozenset({"exit", "exec", "return"})  # behind these any command may be the reason
+_MOST_DEPTH = 5  # of `bash -c` in `bash -c`
+
+
+class Programs(Value):
+    """The names of the commands of a string, without their directories."""
+
+    deciding: frozenset[str]  # one of them gave the code
+    others: frozenset[str]  # their code is not that of the string
+
+
+def last_list(joined: list[Command]) -> list[list[Command]]:
+    """Return the pipelines of the last list, which && and || join."""
+    each = shell_strings.pipelines(joined)
+    start = next((at for at in range(len(each) - 1, 0, -1) if each[at - 1][-1].operator not in ("&&", "||")), 0)
+    return each[start:]
+
+
+def programs_of(words: list[str], shell: list[str] | None = None, depth: int = _MOST_DEPTH) -> Programs:
+    """Return which programs of a command gave its exit code. Of what cannot be read any of its words may have."""
+    text = shell_strings.run_by(words, shell)
+    if text is None:
+        return Programs(frozenset(map(_base, words[:1])), frozenset())
+    joined = [one for one in shell_strings.commands(text) if not one.defines]
+    if not joined:
+        return Programs(frozenset([text]), frozenset())
+    if len(joined) == 1 and depth and shell_strings.run_by(joined[0].words) is not None:
+        return programs_of(joined[0].words, depth=depth - 1)
+    each = shell_strings.every(joined)
+    every = _names(each)
+    if any(one.name in _ENDING or one.name == "set" for one in each) or "pipefail" in text:
+        return Programs(every, frozenset())
+    deciding = _names(shell_strings.every([stages[-1] for stages in last_list(joined)]))
+    return Programs(deciding, every - deciding)
+
+
+def _names(commands: list[Command]) -> frozenset[str]:
+    return frozenset(_base(one.name) for one in commands if not one.kind and not one.is_setting)
+
+
+def _base(name: str) -> str:
+    return name.rpartition("/")[2] or name
