@@ -17,7 +17,6 @@ from typing import Any
 
 import anyio
 import pytest
-from mcp.server.lowlevel import NotificationOptions, Server
 from mcp.shared.message import SessionMessage
 from mcp_types import version
 
@@ -29,7 +28,6 @@ from outlive.mcp.stdio.first_answers import FirstAnswers
 from outlive.mcp.stdio.session import Session, Settings
 from outlive.mcp.stdio.wire import Wire
 from outlive.mcp.tools.offer import offered
-from outlive.parts.push import TASKS
 from outlive.system import process
 from support import pair
 from support.cli import Cli, Jobs, environment
@@ -194,19 +192,6 @@ def test_each_version_is_negotiated_as_by_the_sdk(protocol: str) -> None:
 def test_the_versions_are_those_of_the_sdk() -> None:
     assert first_answers.LEGACY_VERSIONS == version.HANDSHAKE_PROTOCOL_VERSIONS
     assert (first_answers.MODERN_VERSION,) == version.MODERN_PROTOCOL_VERSIONS
-
-
-@pytest.mark.parametrize("protocol", [LEGACY_VERSION, MODERN_VERSION])
-def test_the_declared_capabilities_are_what_the_sdk_derives_from_the_handlers(protocol: str) -> None:
-    session = session_with(channel=True)
-    calls, built = serving.build(session)
-    with contextlib.closing(calls):
-        derived = Server.get_capabilities(
-            built, NotificationOptions(), {"claude/channel": {}}, {TASKS: {}}, protocol_version=protocol
-        ).model_dump(mode="json", by_alias=True, exclude_none=True)
-        for part in derived.values():
-            part.update({"listChanged": False} if "listChanged" in part else {})
-        assert derived == built.declared
 
 
 HELLO = request(0, "initialize", {"protocolVersion": LEGACY_VERSION, **CLIENTS["tests"]})
