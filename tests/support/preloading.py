@@ -58,7 +58,6 @@ def main() -> None:
             _import_all(word, left_out)
     large = {name for name in left_out if not name.startswith("outlive.")} & sys.modules.keys()
     assert not large, f"what imports {large} has to be left out too: each fork would cost more"
-    importlib.import_module("outlive.supervisor.large_code").load()  # as a fork server does, and later a server
     if "outlive.mcp" not in left_out:
         _make_archives()
     gc.freeze()
