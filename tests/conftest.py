@@ -1,6 +1,7 @@
 """Every test has a home, a job root and a directory of its own, and leaves nothing behind.
 
-How tests are run is in support/runner.py, the servers and clients that they use are in support/connections.py.
+How tests are run is in support/runner.py; the servers and clients that they use are in support/connections.py, and what a
+test of one module begins with in support/of_modules.py.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from support.cli import Cli, Jobs
 from support.mounts import Mounts
 from support.surroundings import FAILED, change, settle_in
 
-pytest_plugins = ["support.runner", "support.connections"]
+pytest_plugins = ["support.runner", "support.connections", "support.of_modules"]
 TEST_S, SLOW_TEST_S = 900, 1800  # a test that hangs is ended with a traceback; a thorough search is none that hangs
 _numbers = itertools.count()
 

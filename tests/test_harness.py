@@ -7,11 +7,12 @@ import socket
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from support import leaks, pair, processes, schema, trees
+from support import leaks, pair, processes, schema, tiers, trees
 from support.cli import Text, one_object
 from support.mcp_client import McpSession
 from support.tiers import MODERN_FIRST
@@ -190,3 +191,26 @@ def test_a_closed_schema_refuses_what_nobody_declared() -> None:
 def test_a_server_that_does_not_start_is_an_error_at_once(era: str, place: Path) -> None:
     with pytest.raises(ExceptionGroup), McpSession(log=place / "log", era=era, command=["false"]):
         pass
+
+
+def test_of_values_in_turn_each_is_tried_with_one_face_by_default_and_with_the_other_slowly() -> None:
+    class Item:
+        nodeid = "tests/x.py::test_x[...]"
+
+        def __init__(self, face: str, value: str, marks: set[str]) -> None:
+            self.callspec = SimpleNamespace(params={"face": face, "value": value})
+            self.marks = marks
+
+        def get_closest_marker(self, name: str) -> bool | None:
+            return name in self.marks or None
+
+        def add_marker(self, mark: pytest.MarkDecorator) -> None:
+            self.marks.add(mark.name)
+
+    rows = [(face, value) for face in ("cli", "mcp") for value in ("a", "b", "c")]
+    items = [Item(*row, {"in_turn"}) for row in rows]
+    others = [Item(*row, set()) for row in rows]
+    tiers.take_turns([*items, *others])
+    tried = [row for row, item in zip(rows, items, strict=True) if "slow" not in item.marks]
+    assert tried == [("cli", "a"), ("cli", "c"), ("mcp", "b")]
+    assert not any("slow" in item.marks for item in others)

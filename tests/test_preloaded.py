@@ -13,13 +13,15 @@ from typing import Any
 
 import pytest
 
-from support import preloaded, processes
+from support import pair, preloaded, processes
 from support.cli import Cli, Jobs
+from support.mcp_client import RawMcp
 from support.wait import until
 
 STATUS = (
     "Name", "Umask", "PPid", "Uid", "Gid", "Groups", "Threads", "SigBlk", "SigIgn", "SigCgt", "CapEff", "NoNewPrivs",
 )  # fmt: skip
+INTERNAL = 3 << 31  # the two signals of glibc, which its posix_spawn(3) lets a program ignore
 
 
 def facts(pid: int) -> dict[str, Any]:
@@ -30,6 +32,7 @@ def facts(pid: int) -> dict[str, Any]:
     environment = {word for word in (place / "environ").read_bytes().split(b"\0") if not word.startswith(b"PADDING=")}
     return {
         **{name: status[name] for name in STATUS},
+        "SigIgn": int(status["SigIgn"], 16) & ~INTERNAL,
         "command line": processes.command_line(pid),
         "environment": environment - {b""},
         "program": os.readlink(place / "exe"),
@@ -116,6 +119,34 @@ def test_a_server_with_a_patch_is_what_a_real_start_is(monkeypatch: pytest.Monke
     assert len(asked) == 1
     assert said[0] == said[1]
     assert said[0][0] == 0 and b"'__main__'" in said[0][2]
+
+
+@pytest.mark.usefixtures("copies")
+def test_a_fork_server_and_its_jobs_are_what_real_starts_are(
+    monkeypatch: pytest.MonkeyPatch, place: Path, work: Path
+) -> None:
+    before = os.umask(0o027)
+    signal.signal(signal.SIGUSR1, signal.SIG_IGN)
+    try:
+        with RawMcp(log=place / "copy.log") as one:
+            monkeypatch.setattr(preloaded, "allowed", False)
+            with RawMcp(log=place / "real.log") as other:
+                jobs = [
+                    server.start().call("exec", command="exec sleep 600", yield_ms=0)["job_id"]
+                    for server in (one, other)
+                ]
+                servers = [pair.fork_server(job) for job in jobs]
+                # A copy has a large environment, which is as empty
+                is_copy = [len(Path(f"/proc/{pid}/environ").read_bytes()) > 4096 for pid in servers]
+                assert is_copy == [True, False]
+                assert differences(*servers) == {}
+                for find in (pair.guardian, pair.supervisor):
+                    assert differences(*map(find, jobs)).keys() <= {"PPid", "command line", "files"}
+                for job in jobs:
+                    other.call("process", action="remove", job_id=job)
+    finally:
+        os.umask(before)
+        signal.signal(signal.SIGUSR1, signal.SIG_DFL)
 
 
 def test_a_directory_that_is_not_there_is_refused(cli: Cli, work: Path) -> None:

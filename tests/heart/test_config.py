@@ -15,7 +15,6 @@ from outlive.config import KEYS, Config
 from outlive.core import base_directories
 from outlive.core.records import Bounds
 from outlive.errors import OutliveError
-from outlive.parts.clients import discover, registry
 from outlive.store import root
 
 
@@ -88,8 +87,6 @@ def test_a_home_that_is_no_absolute_path_is_that_of_the_password_database(
     assert config.default_path(env) == f"{theirs}/.config/outlive/config.toml"
     assert base_directories.state_directory(env) == f"{theirs}/.local/state/outlive"
     assert root.default_path(env) == f"{theirs}/.local/share/outlive/jobs"
-    machine = discover.this_machine({**env, "XDG_CONFIG_HOME": "relative"}, None)
-    assert registry.file_of(registry.CLIENTS["goose"], registry.USER, machine) == f"{theirs}/.config/goose/config.yaml"
     monkeypatch.setattr(os, "getuid", lambda: 2**31)
     assert base_directories.home(env) == "/nonexistent"
 

@@ -5,7 +5,8 @@ with the SDK of MCP. So `subprocess.Popen` asks a process that has all of it loa
 copy is a child of the process that asked (CLONE_PARENT), and everything that belongs to a start is as after a real one:
 parent, process group and session, signals, mask, limits, umask, directory, open files, environment and arguments (also
 where /proc shows them), `sys.argv`, `sys.path` and the standard streams (test_preloaded.py compares). What differs
-is that the modules are loaded already, and that their memory is shared. So these starts are real:
+is that the modules are loaded already, and that their memory is shared. The fork server of such a server is a copy too, and
+the archives of code that a server makes are copied from ones that were made before (`preloading.py`). These starts are real:
 
 - in tests that carry the marker `real_start`: tests about the start itself, about what it inherits, and about memory;
 - of the HTTP server that the tests of a module share; over stdio, test_first_answers.py starts for real in both eras;
@@ -45,7 +46,7 @@ _FOR_CALLS = tuple(
     "outlive -outlive.mcp -outlive.parts.demo -outlive.parts.page -outlive.parts.http -outlive.parts.top -outlive.parts.reports"
     " -outlive.parts.clients.asking -outlive.parts.after.chain -outlive.parts.push -outlive.parts.permission.extension -outlive.parts.permission.elicitation -mcp -pydantic -urwid".split()
 )
-_FOR_SERVERS = tuple("outlive -outlive.parts.demo -outlive.parts.top".split())
+_FOR_SERVERS = tuple("outlive anyio._backends._asyncio -outlive.parts.demo -outlive.parts.top".split())
 BOUND_S = 180  # it loads the SDK, in each worker at once
 # Where a copy shows its arguments and its environment is as long as ours are
 _ARGUMENTS, _ENVIRONMENT = 8_192, 32_768
@@ -80,6 +81,7 @@ class Preloaded:
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
         self._sock: socket.socket | None = None
+        self.address = b""  # where copies of servers ask for a fork
         self._surroundings: Any = None
 
     @property
@@ -89,19 +91,17 @@ class Preloaded:
     def fileno(self) -> int:
         return self._sock.fileno() if self._sock else -1
 
-    def copy(self, how: dict[str, Any], status: dict[str, str]) -> int | None:
-        """Return the pid of a copy that runs what `how` says; None if only a real start can."""
+    def copy(self, how: dict[str, Any], status: dict[str, str], forks: Preloaded | None = None) -> int | None:
+        """Return the pid of a copy that runs what `how` says; None if only a real start can. `forks`: where it may ask for
+        its fork server."""
         given = os.environ if how["env"] is None else how["env"]
         env = {os.fsencode(name): os.fsencode(value) for name, value in given.items()}
         argv = [os.fsencode(word) for word in how["args"]]
         surroundings = _surroundings(env, status)
+        if not self._is_ready(env, status, surroundings) or not _fits(argv, env):
+            return None
+        forks_at = forks.address if forks is not None and forks._is_ready(env, status, surroundings) else b""
         with self._lock:
-            if self._process is None and surroundings != _surroundings(dict(os.environb), status):
-                return None  # what it is told by variables of one test would hold for the next ones
-            if self._process is None:
-                self._start(env, surroundings)
-            if surroundings != self._surroundings or not _fits(argv, env):
-                return None
             files = [how[name] if how[name] >= 0 else fd for fd, name in enumerate(("p2cread", "c2pwrite", "errwrite"))]
             numbers = [0, 1, 2, *how["pass_fds"]]
             wanted = {
@@ -114,12 +114,22 @@ class Preloaded:
                 "ignored": _numbers(status["SigIgn"]),
                 "blocked": _numbers(status["SigBlk"]),
                 "limits": {kind: resource.getrlimit(kind) for kind in _LIMITS},
+                "forks_at": forks_at,
             }
             cwd = os.open(how["cwd"] or ".", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
             try:
                 return self._ask(marshal.dumps(wanted), [cwd, *files, *how["pass_fds"]])
             finally:
                 os.close(cwd)
+
+    def _is_ready(self, env: dict[bytes, bytes], status: dict[str, str], surroundings: Any) -> bool:
+        """Return whether it runs, is started if need be, and has these surroundings."""
+        with self._lock:
+            if self._process is None and surroundings != _surroundings(dict(os.environb), status):
+                return False  # what it is told by variables of one test would hold for the next ones
+            if self._process is None:
+                self._start(env, surroundings)
+            return bool(surroundings == self._surroundings)
 
     def _ask(self, data: bytes, files: list[int]) -> int:
         assert self._sock is not None
@@ -140,15 +150,20 @@ class Preloaded:
         ours.settimeout(BOUND_S)
         room = {b"ROOM": b"-" * _ENVIRONMENT}
         kept = {name: value for name, value in env.items() if name == b"PATH" or _is_read_at_start(name)}
-        words = [sys.executable, str(_PROGRAM), str(theirs.fileno()), ",".join(self._packages), " " * _ARGUMENTS]
-        with theirs:
+        listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        listener.bind("")  # a name that is free (unix(7), "Autobind feature")
+        listener.listen()
+        self.address = listener.getsockname()
+        numbers = [str(theirs.fileno()), str(listener.fileno())]
+        words = [sys.executable, str(_PROGRAM), *numbers, ",".join(self._packages), " " * _ARGUMENTS]
+        with theirs, listener:
             self._process = subprocess.Popen(
                 words,
                 env=kept | room,
                 cwd="/",
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
-                pass_fds=[theirs.fileno()],
+                pass_fds=[theirs.fileno(), listener.fileno()],
             )
         self._sock, self._surroundings = ours, surroundings
         atexit.register(self.close)
@@ -199,9 +214,9 @@ def _copied(how: dict[str, Any]) -> int | None:
     if any(how[name] != value for name, value in _USUAL.items()):
         return None
     sys.audit("subprocess.Popen", words[0], how["args"], how["cwd"], how["env"])
-    needs_sdk = words[3:4] and words[3] in (*SERVERS, "doctor")  # which asks servers for their tools
-    preloaded = _for_servers if needs_sdk else _for_calls
-    return preloaded.copy(how, _status())
+    if words[3:4] and words[3] in (*SERVERS, "doctor"):  # which asks servers for their tools
+        return _for_servers.copy(how, _status(), _for_calls)
+    return _for_calls.copy(how, _status())
 
 
 def _is_known(words: Sequence[Any]) -> bool:

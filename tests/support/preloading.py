@@ -1,7 +1,11 @@
 """The process that has imported all code of outlive and forks a copy of itself for each start that a test asks for.
 
-It is a program (`python preloading.py SOCKET PACKAGE…`), started by `preloaded.py`, which says why a copy is as good as
-a real start, and when it is not. It has one thread and imports; only its copies run code of outlive.
+It is a program (`python preloading.py SOCKET LISTENER PACKAGE…`), started by `preloaded.py`, which says why a copy is as
+good as a real start, and when it is not. It has one thread and imports; only its copies run code of outlive.
+
+A server starts a fork server, with an interpreter of its own. A copy of a server asks the process that has the code of
+calls for a fork instead, by LISTENER's address. Both the fork and the server have their code from files of which a server
+makes archives in memory; they are made once, and each server has its copies.
 """
 
 from __future__ import annotations
@@ -15,6 +19,7 @@ import marshal
 import os
 import pkgutil
 import resource
+import select
 import signal
 import socket
 import sys
@@ -29,29 +34,43 @@ _OUT_OF_THE_WAY = 500  # where descriptors wait that get their numbers later; no
 _CLONE_PARENT, _CLONE_CHILD_CLEARTID, _CLONE_CHILD_SETTID = 0x8000, 0x200000, 0x1000000
 _PR_GET_TID_ADDRESS = 40
 _SYS_CLONE3 = 435  # the same on every architecture
+ANSWER_S = 60
 MAIN = "import sys; from outlive.__main__ import main; sys.exit(main())"
 # Reads the environment when it is imported, so a copy imports it again
 _READS_ENVIRONMENT = "outlive.system.fault_points"
 
 _SIGNALS = sorted(map(int, signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP, signal.SIGPIPE, signal.SIGXFSZ}))
 
+_LIMITS = sorted({getattr(resource, name) for name in dir(resource) if name.startswith("RLIMIT_")})
+
 _libc = ctypes.PyDLL(None, use_errno=True)  # holds the lock of the interpreter, as os.fork does
 
 
 def main() -> None:
     sock = socket.socket(fileno=int(sys.argv[1]))
+    listener = socket.socket(fileno=int(sys.argv[2]))
     del sys.path[0]  # this folder; a copy has its directory there
     gc.disable()
-    words = sys.argv[2].split(",")
+    words = sys.argv[3].split(",")
     left_out = {word[1:] for word in words if word.startswith("-")}
     for word in words:
         if not word.startswith("-"):
             _import_all(word, left_out)
     large = {name for name in left_out if not name.startswith("outlive.")} & sys.modules.keys()
     assert not large, f"what imports {large} has to be left out too: each fork would cost more"
+    if "outlive.mcp" not in left_out:
+        _make_archives()
     gc.freeze()
     assert len(os.listdir("/proc/self/task")) == 1, "a thread would be missing in each copy"
+    poller = select.poll()
+    for one in (sock, listener):
+        poller.register(one, select.POLLIN)
     while True:
+        ready = {fd for fd, _ in poller.poll()}
+        if listener.fileno() in ready:
+            _fork_for_server(listener)
+        if sock.fileno() not in ready:
+            continue
         data, numbers, _, _ = socket.recv_fds(sock, MOST_BYTES, MOST_FDS)
         if not data:
             return
@@ -101,10 +120,13 @@ def _become(sock: socket.socket, wanted: dict[str, Any], numbers: list[int]) -> 
         os.dup2(number, target)
     os.fchdir(cwd)
     _take_identity(wanted)
+    _take_words(wanted)
     _take_environment(wanted["env"])
     _take_streams()
     os.write(here, b"ready")
     os.closerange(_OUT_OF_THE_WAY, max(away) + 1)
+    if wanted["forks_at"]:
+        _take_what_servers_have(wanted["forks_at"])
     gc.enable()
     code = os.fsdecode(wanted["argv"][2]) if _is_patched(wanted) else MAIN
     exec(compile(code, "<string>", "exec"), {"__name__": "__main__"})
@@ -126,6 +148,9 @@ def _take_identity(wanted: dict[str, Any]) -> None:
     for kind, limits in wanted["limits"].items():
         if resource.getrlimit(kind) != limits:
             resource.setrlimit(kind, limits)
+
+
+def _take_words(wanted: dict[str, Any]) -> None:
     patched = _is_patched(wanted)
     sys.argv[:] = ["-c" if patched else _entry(), *(os.fsdecode(word) for word in wanted["argv"][3:])]
     sys.orig_argv[:] = [os.fsdecode(word) for word in wanted["argv"]]
@@ -175,6 +200,116 @@ def _take_streams() -> None:
             new = io.TextIOWrapper(buffer, old.encoding, old.errors, newline="\n", line_buffering=lines)
         setattr(sys, name, new)
         setattr(sys, f"__{name}__", new)
+
+
+# --- what a server starts and holds ----------------------------------------------------------------------------------
+
+_archives: dict[tuple[str, ...], int] = {}  # an open file for the packages that are in it
+
+
+def _make_archives() -> None:
+    from outlive.mcp import own_code
+    from outlive.system import code_archive
+
+    for packages in (("outlive",), own_code._PACKAGES):
+        _archives[packages] = fcntl.fcntl(os.memfd_create("archive"), fcntl.F_DUPFD_CLOEXEC, _OUT_OF_THE_WAY + MOST_FDS)
+        code_archive.write(_archives[packages], *packages)
+
+
+def _take_what_servers_have(forks_at: bytes) -> None:
+    """Let this copy, a server, get its fork server from the process that listens there, and its archives without a look
+    at each file."""
+    from outlive.system import code_archive
+
+    spawn, write, write_in_fork = os.posix_spawn, code_archive.write, code_archive.write_in_fork
+
+    def spawned(path: str, argv: list[str], env: dict[str, str], **how: Any) -> int:
+        if how.keys() == {"file_actions"} and _is_fork_server(argv):
+            try:
+                _ask_for_fork(forks_at, argv, env, how["file_actions"])
+            except OSError:
+                pass
+            else:
+                return os.getpid()  # no child: what the fork server comes from has been waited for
+        return spawn(path, argv, env, **how)
+
+    def written(real: Any, fd: int, *packages: str) -> None:
+        known = _archives.get(packages)
+        if known is None:
+            real(fd, *packages)
+        else:
+            left, size = 0, os.fstat(known).st_size
+            while left < size:
+                left += os.sendfile(fd, known, left, size - left)
+
+    os.posix_spawn = spawned  # type: ignore[assignment]
+    code_archive.write = lambda fd, *packages: written(write, fd, *packages)
+    code_archive.write_in_fork = lambda fd, *packages: written(write_in_fork, fd, *packages)
+
+
+def _is_fork_server(argv: list[str]) -> bool:
+    from outlive.launch import fork_server_client
+
+    return argv[:-1] == fork_server_client.interpreter("main", before=fork_server_client._CODE)[:-1]
+
+
+def _ask_for_fork(forks_at: bytes, argv: list[str], env: dict[str, str], actions: list[tuple[int, int, int]]) -> None:
+    """Errors: OSError, and then there is no fork."""
+    with open("/proc/thread-self/status", encoding="utf-8") as file:
+        status = {name: value.strip() for name, _, value in (line.partition(":") for line in file)}
+    wanted = {
+        "argv": [os.fsencode(word) for word in argv],
+        "env": {os.fsencode(name): os.fsencode(value) for name, value in env.items()},
+        "fds": [new for _, _, new in actions],
+        "session": False,
+        "group": -1,
+        "umask": int(status["Umask"], 8),
+        "ignored": [number for number in _SIGNALS if int(status["SigIgn"], 16) >> (number - 1) & 1],
+        "blocked": [number for number in _SIGNALS if int(status["SigBlk"], 16) >> (number - 1) & 1],
+        "limits": {kind: resource.getrlimit(kind) for kind in _LIMITS},
+    }
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as asking:
+        asking.settimeout(ANSWER_S)
+        asking.connect(forks_at)
+        socket.send_fds(asking, [marshal.dumps(wanted)], [old for _, old, _ in actions])
+        if asking.recv(100) != b"forked":
+            raise OSError("it has not forked")
+
+
+def _fork_for_server(listener: socket.socket) -> None:
+    """Fork what a server asks for, which leaves the process tree by itself."""
+    asking, _ = listener.accept()
+    with asking:
+        asking.settimeout(ANSWER_S)
+        data, numbers, _, _ = socket.recv_fds(asking, MOST_BYTES, MOST_FDS)
+        if not data:
+            return
+        pid = os.fork()
+        if pid == 0:
+            _become_fork_server(marshal.loads(data), numbers)
+        os.waitpid(pid, 0)
+        for number in numbers:
+            os.close(number)
+        asking.send(b"forked")
+
+
+def _become_fork_server(wanted: dict[str, Any], numbers: list[int]) -> NoReturn:
+    """Do in this fork what the interpreter would do that a server starts."""
+    try:
+        files = [fcntl.fcntl(number, fcntl.F_DUPFD_CLOEXEC, _OUT_OF_THE_WAY) for number in numbers]
+        os.closerange(3, _OUT_OF_THE_WAY)
+        for number, target in zip(files, wanted["fds"], strict=True):
+            os.dup2(number, target)
+        os.closerange(_OUT_OF_THE_WAY, max(files) + 1)
+        _take_identity(wanted)
+        sys.orig_argv[:] = [os.fsdecode(word) for word in wanted["argv"]]
+        sys.argv[:] = ["-c", *sys.orig_argv[5:]]
+        _take_environment(wanted["env"])
+        _take_streams()
+        gc.enable()
+        exec(compile(sys.orig_argv[4], "<string>", "exec"), {"__name__": "__main__"})
+    finally:
+        os._exit(1)  # it ends by itself
 
 
 if __name__ == "__main__":

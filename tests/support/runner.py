@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings, strategies
 
-from support import preloaded, proofs
+from support import preloaded, proofs, tiers
 from support.surroundings import FAILED
 
 TESTS = Path(__file__).parent.parent
@@ -72,6 +72,7 @@ def pytest_configure(config: pytest.Config) -> None:
         "markers", "leaves_jobs: processes may outlive this test; they are ended after it instead of failing it"
     )
     config.addinivalue_line("markers", "slow: runs in .ci/full only, or with -m slow (see tests/support/tiers.py)")
+    config.addinivalue_line("markers", "in_turn: each value with one face by default (see tests/support/tiers.py)")
     config.addinivalue_line("markers", "real_start: outlive is started for real (see tests/support/preloaded.py)")
     config.addinivalue_line("markers", "fault(id): proves the behaviour that tests/faults.py has under this id")
     if not hasattr(config, "workerinput"):  # the process that was started: it hears of every test
@@ -108,7 +109,9 @@ def pytest_collection(session: pytest.Session) -> None:
                 importlib.import_module(path.stem)
 
 
+@pytest.hookimpl(tryfirst=True)  # before -m chooses
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    tiers.take_turns(items)
     proofs.carry_ids(items)
 
 

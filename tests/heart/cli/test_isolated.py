@@ -11,10 +11,8 @@ from pathlib import Path
 import pytest
 
 from outlive.system import interpreter
-from parts.hosts.test_ssh import box as box  # noqa: PLC0414 - a fixture
 from support import pair
 from support.cli import Jobs, environment
-from support.fake_ssh import FakeSsh
 from support.pages import CHECKOUT
 
 CODE = "import sys\nopen({ran!r}, 'a').write(' '.join(sys.argv) + '\\n')\n"
@@ -103,38 +101,27 @@ def test_the_command_outside_of_an_environment_finds_the_python_of_its_packages(
     assert "python3 -m outlive" in done.stderr
 
 
-@pytest.mark.real_start
-def test_no_process_that_outlive_starts_imports_anything_of_a_workspace(
-    installed: Path, place: Path, hostile: dict[str, str], box: FakeSsh, jobs: Jobs, root: Path
-) -> None:
-    """Supervisors, the fork server of a server, the mirror of a job elsewhere, our end there, the demonstration."""
-    job = typed(installed, "run", "--wait", "--host", "box", "echo there", env=hostile)
-    assert "there" in job
-    typed(installed, "demo", env=hostile)
-    end(jobs, root)
-    box.wait_empty()
-    assert not (place / "ran").exists(), (place / "ran").read_text()
-
-
-@pytest.mark.real_start
-@pytest.mark.parametrize("way", ["{src}", "import sys; sys.path.insert(0, {src!r})"])
-def test_a_project_beside_outlive_in_one_environment_is_not_imported(
-    place: Path, work: Path, hostile: dict[str, str], box: FakeSsh, jobs: Jobs, root: Path, way: str
-) -> None:
-    """An editable install of a project puts a `.pth` beside the packages of outlive, which leads to a workspace."""
+@pytest.fixture(params=["{src}", "import sys; sys.path.insert(0, {src!r})"])
+def beside(request: pytest.FixtureRequest, place: Path, work: Path, hostile: dict[str, str]) -> Path:
+    """The command in an environment with a project: its editable install puts a `.pth` beside the packages of outlive,
+    which leads to a workspace."""
     packages = place / "own" / "lib" / f"python3.{sys.version_info.minor}" / "site-packages"
     (place / "own" / "bin").mkdir(parents=True)
     packages.mkdir(parents=True)
     (packages / "outlive").symlink_to(CHECKOUT / "src" / "outlive")
-    (packages / "__editable__.project.pth").write_text(way.format(src=str(work / "src")) + "\n")
+    (packages / "__editable__.project.pth").write_text(request.param.format(src=str(work / "src")) + "\n")
     (place / "own" / "bin" / "python").symlink_to(os.path.realpath(sys.executable))
     shutil.copy(Path(sys.prefix) / "pyvenv.cfg", place / "own")
-    command = Path(shutil.copy(CHECKOUT / "packaging" / "outlive", place / "own" / "bin"))
-    typed(command, "list", env={})
-    assert "there" in typed(command, "run", "--wait", "echo there", env={})
-    assert "there" in typed(command, "run", "--wait", "--host", "box", "echo there", env={})
+    return Path(shutil.copy(CHECKOUT / "packaging" / "outlive", place / "own" / "bin"))
+
+
+@pytest.mark.real_start
+def test_a_project_beside_outlive_in_one_environment_is_not_imported(
+    beside: Path, place: Path, jobs: Jobs, root: Path
+) -> None:
+    typed(beside, "list", env={})
+    assert "there" in typed(beside, "run", "--wait", "echo there", env={})
     end(jobs, root)
-    box.wait_empty()
     assert not (place / "ran").exists(), (place / "ran").read_text()
 
 
@@ -150,6 +137,5 @@ def test_openssl_reads_no_configuration_that_a_variable_names(work: Path) -> Non
 
 
 def test_what_python_does_first_is_the_same_everywhere() -> None:
-    for path in ("packaging/outlive", "src/outlive/parts/hosts/slurm/inside_allocation.sh"):
-        assert interpreter.SITE in (CHECKOUT / path).read_text(), path
-        assert " -S " in (CHECKOUT / path).read_text(), path
+    command = (CHECKOUT / "packaging" / "outlive").read_text()
+    assert interpreter.SITE in command and " -S " in command

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from outlive.cli.live.printer import Printer
-from parts.terminal.test_for_terminals import QUERIES
+from support.terminal_queries import QUERIES
 from support.tiers import first
 
 CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")

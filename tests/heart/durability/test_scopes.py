@@ -16,11 +16,12 @@ from outlive.core.records import Definition
 from outlive.jobs.starting import scope
 from outlive.jobs.starting.plan import Asked, Plan
 from outlive.jobs.starting.start_and_wait import StartCall
-from outlive.parts.hosts.far.starting import context
+from outlive.launch import from_cli
 from outlive.store.root import Store
 from support import pair, processes
 from support.cli import Cli, Jobs, environment
 from support.commands import GATE
+from support.contexts import context_of
 from support.jobs import job_ids
 from support.mcp_client import RawMcp
 from support.preloaded import OUTLIVE
@@ -167,7 +168,7 @@ def test_an_interrupt_before_the_pid_of_its_scope_is_known_leaves_nothing(
 
     monkeypatch.setattr(scope, "Launcher", interrupted)
     with contextlib.closing(Store.open(str(root), os.environ)) as store:
-        ctx = context(store, dict(os.environ))
+        ctx = context_of(store, env=dict(os.environ), launcher=from_cli.Launcher(), shell_words=("sh", "-c"))
         definition: Definition = Definition(
             job_id=new_id(), root=store.path, cwd=str(work), command=["touch", "ran"], systemd_scope=True
         )

@@ -8,11 +8,13 @@ from typing import Any
 import pytest
 
 from support.face import Face
+from support.tiers import IN_TURN
 
 LINE = 4_095  # bytes that a terminal in line mode takes of a line (termios(3))
 WAIT_MS = 20_000
 
 
+@IN_TURN
 @pytest.mark.parametrize(
     "typed", [("submit", "text"), ("submit", "texts"), ("paste", "text"), ("send-keys", "literal")]
 )
@@ -107,6 +109,7 @@ def test_several_lines_are_bracketed_where_the_program_asks_for_it(face: Face, w
     assert reads(work) == [repr(one) for one in typed]
 
 
+@IN_TURN
 @pytest.mark.parametrize("modes", ["", "\x1b[?25l", "\x1b[?1049h\x1b[?25l"], ids=["main", "hidden", "alternate"])
 def test_a_text_that_still_stands_in_the_input_line_is_named(face: Face, work: Path, modes: str) -> None:
     job = tui(face, work, modes, takes=False)

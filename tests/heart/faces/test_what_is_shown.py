@@ -8,6 +8,7 @@ import pytest
 
 from support.commands import python
 from support.face import Face
+from support.tiers import IN_TURN
 
 FRAMES = (
     "for n in range(30):\n"
@@ -38,6 +39,7 @@ def test_a_picture_takes_no_room(face: Face, around: tuple[str, str]) -> None:
     assert shown == f"{before}{after}accuracy 0.91\n"
 
 
+@IN_TURN
 @pytest.mark.parametrize(
     ("begin", "end"), [(r"\x1b]1337;File=inline=1:", r"\x07"), (r"\x1bPq", r"\x1b\\"), (r"\x1b_G", r"\x1b\\")]
 )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,6 @@ import pytest
 
 from outlive.core.ids import new_id
 from outlive.core.records import Definition
-from outlive.core.units import timestamp
 from outlive.errors import OutliveError
 from outlive.jobs import adoption, definition, lookup
 from outlive.jobs.context import Context
@@ -20,14 +18,10 @@ from outlive.jobs.starting import answer, dedupe, making
 from outlive.jobs.starting.plan import Asked, Plan
 from outlive.jobs.starting.start_and_wait import StartCall
 from outlive.launch import engines
-from outlive.parts.permission.approvals import written
-from outlive.parts.permission.approvals.asked import MEMBER, Approval
-from outlive.parts.permission.approvals.asking import ask
 from outlive.store.job_dir import JobDir
 from outlive.store.root import Store
 from outlive.verbs.run import run
 from support.contexts import context_of
-from support.leaks import open_files
 
 
 @pytest.fixture
@@ -53,34 +47,6 @@ def test_a_job_that_is_removed_when_it_has_just_started_leaves_nothing_open(
         StartCall(Asked(yield_ms=0)).run(ctx, plan_of(ctx))
 
 
-def test_a_job_whose_asker_cannot_be_noted_is_let_go_of(ctx: Context, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(_: JobDir) -> int:
-        raise OSError(24, "Too many open files")
-
-    monkeypatch.setattr(written, "hold", full)
-    plan = plan_of(ctx, kept={MEMBER: Approval(rule="rule 1").to_dict()})
-    with pytest.raises(OSError, match="Too many"):
-        StartCall(Asked(yield_ms=0)).run(ctx, plan)
-    with JobDir.open(ctx.store, plan.definition.job_id) as job:
-        assert not job.is_supervised()
-
-
-def test_a_job_that_is_removed_while_it_is_asked_about_leaves_nothing_open(
-    ctx: Context, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    def removed(*_: object) -> JobDir:
-        raise OutliveError("job_not_found", "the job was removed during this call")
-
-    (tmp_path / "input").touch()
-    monkeypatch.setattr(lookup, "open_known", removed)
-    plan = plan_of(ctx, kept={MEMBER: Approval(rule="rule 1").to_dict()})
-    plan.stdin_fd = open_stdin(str(tmp_path / "input"), None)
-    before = open_files()
-    with pytest.raises(OutliveError, match="removed during this call"):
-        StartCall(Asked(yield_ms=0)).run(ctx, plan)
-    assert len(open_files()) == len(before) - 1  # the input
-
-
 def test_a_file_that_a_job_may_not_read_is_closed_again(tmp_path: Path) -> None:
     def check(*_: object) -> None:
         raise OutliveError("denied", "the sandbox does not show it")
@@ -92,21 +58,16 @@ def test_a_file_that_a_job_may_not_read_is_closed_again(tmp_path: Path) -> None:
         open_stdin(str(tmp_path), None)
 
 
-@pytest.mark.parametrize("is_approved", [True, False])
 def test_the_file_that_a_job_was_to_read_is_closed_where_it_does_not_start_here(
-    ctx: Context, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, *, is_approved: bool
+    ctx: Context, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     (tmp_path / "input").touch()
-    asked = Approval(rule="rule 1", expires_at=timestamp(time.time() + 60))
-    plan = plan_of(ctx, host="cluster", stdin_path=str(tmp_path / "input"), kept={MEMBER: asked.to_dict()})
+    plan = plan_of(ctx, host="cluster", stdin_path=str(tmp_path / "input"))
     plan.stdin_fd = open_stdin(str(tmp_path / "input"), None)
     monkeypatch.setattr(engines, "of_job", lambda *_: object())  # another process has handed it over
     with closing(making.make(ctx, plan, live=True)) as new:
         assert new.locks is not None
-        if is_approved:
-            assert making.begin(ctx, plan, new.dir, new.locks) is None
-        else:
-            assert ask(ctx, plan, new.dir, written.hold(new.dir), time.monotonic()) is None
+        assert making.begin(ctx, plan, new.dir, new.locks) is None
 
 
 def test_the_file_of_a_start_that_another_job_makes_needless_is_closed(

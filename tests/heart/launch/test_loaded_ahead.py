@@ -5,11 +5,12 @@ A server has its code in memory besides (tests/heart/durability/test_updates.py)
 from __future__ import annotations
 
 import ast
+import functools
 import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -34,8 +35,8 @@ def test_a_fork_server_has_loaded_large_code_too() -> None:
 
 
 # What a part does for a job in a caller (part.py): no supervisor calls it
-HOOKS = {name for name, hook in vars(OfJob).items() if callable(hook)}
-IN_A_SERVER = {"tools", "reads_object", "longest_call_ms"}
+HOOKS = frozenset(name for name, hook in vars(OfJob).items() if callable(hook))
+IN_A_SERVER = frozenset({"tools", "reads_object", "longest_call_ms"})
 # Loaded before the wait: a look at a condition, or the program, comes first
 EARLY = (
     "outlive.jobs.awaited",
@@ -43,14 +44,12 @@ EARLY = (
 )
 
 
-@pytest.mark.parametrize(
-    "verb", ["wait", "run", "start", "restart", "kill", "poll", "log", "list", "events", "notify set"]
-)
-def test_a_command_line_has_loaded_what_its_answer_may_need_when_it_waits_long(verb: str) -> None:
-    code = f"from outlive import verbs; from outlive.cli import main; verbs.load({verb!r}); "
-    code += "import outlive.cli.live.follow, outlive.cli.live.jobs; main.load_what_answers_need()"
-    loaded = _loaded(code)
-    assert _reachable(loaded) - loaded - set(EARLY) == set()
+def test_a_command_line_has_loaded_what_its_answer_may_need_when_it_waits_long() -> None:
+    for verb in ("wait", "run", "start", "restart", "kill", "poll", "log", "list", "events", "notify set"):
+        code = f"from outlive import verbs; from outlive.cli import main; verbs.load({verb!r}); "
+        code += "import outlive.cli.live.follow, outlive.cli.live.jobs; main.load_what_answers_need()"
+        loaded = _loaded(code)
+        assert _reachable(loaded) - loaded - set(EARLY) == set(), verb
 
 
 @pytest.mark.parametrize("library", ["re2", "pyte"])
@@ -79,33 +78,40 @@ def _loaded(code: str) -> set[str]:
     return set(json.loads(done.stdout))
 
 
-def _reachable(loaded: Iterable[str], never_called: set[str] = IN_A_SERVER) -> set[str]:
+def _reachable(loaded: Iterable[str], never_called: frozenset[str] = IN_A_SERVER) -> set[str]:
     """These modules, what they may import at any time, what that may import, and so on."""
     seen = set(loaded)
     todo = sorted(seen)
     while todo:
-        found = set(_imported(todo.pop(), never_called)) - seen
+        found = _imported(todo.pop(), never_called) - seen
         seen |= found
         todo += sorted(found)
     return seen
 
 
-def _imported(module: str, never_called: set[str]) -> Iterator[str]:
+@functools.cache
+def _imported(module: str, never_called: frozenset[str]) -> set[str]:
     """The modules of ours that a module imports at any time, other than for a type checker, or in these functions."""
     tree = ast.parse(_file(module).read_bytes())
-    tests = [node for node in ast.walk(tree) if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"]
+    tests = [node for node in ast.walk(tree) if isinstance(node, ast.If) and _named(node.test) == "TYPE_CHECKING"]
     branches = [branch for test in tests for branch in test.body]
     branches += [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) and node.name in never_called]
     never = {id(node) for branch in branches for node in ast.walk(branch)}
+    imported: set[str] = set()
     for node in ast.walk(tree):
         if id(node) in never:
             continue
         names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
         if isinstance(node, ast.ImportFrom):
             names = [str(node.module), *(f"{node.module}.{alias.name}" for alias in node.names)]
-        if isinstance(node, ast.Call) and ast.unparse(node.func) == "resolve_name":
+        if isinstance(node, ast.Call) and _named(node.func) == "resolve_name":
             names = [str(ast.literal_eval(one)).partition(":")[0] for one in node.args if isinstance(one, ast.Constant)]
-        yield from (name for name in names if name.startswith("outlive") and _file(name).exists())
+        imported |= {name for name in names if name.startswith("outlive") and _file(name).exists()}
+    return imported
+
+
+def _named(node: ast.expr) -> str:
+    return node.id if isinstance(node, ast.Name) else ""
 
 
 def _file(module: str) -> Path:

@@ -17,24 +17,19 @@ from typing import Any
 
 import anyio
 import pytest
-from mcp.server.lowlevel import NotificationOptions, Server
 from mcp.shared.message import SessionMessage
 from mcp_types import version
 
 import outlive
-from outlive import config, verbs
+from outlive import config, parts, verbs
 from outlive.mcp.job_environment import JobEnvironment
 from outlive.mcp.stdio import first_answers, serving, transport
 from outlive.mcp.stdio.first_answers import FirstAnswers
 from outlive.mcp.stdio.session import Session, Settings
 from outlive.mcp.stdio.wire import Wire
 from outlive.mcp.tools.offer import offered
-from outlive.parts.push import TASKS
-from outlive.system import process
-from support import pair
-from support.cli import Cli, Jobs, environment
+from support.cli import Jobs, environment
 from support.installed import Installed
-from support.jobs import make_running
 from support.mcp_client import LEGACY_VERSION, MODERN_VERSION, McpRefusal, RawMcp, server_command
 from support.tiers import first
 from support.wait import until
@@ -88,6 +83,8 @@ OPTIONS: dict[str, dict[str, Any]] = {
         }
     },
 }
+# Resources are offered by a part
+RESOURCES = any(part.name == "push" for part in parts.every())
 INITIALIZED = {"jsonrpc": "2.0", "method": "notifications/initialized"}
 
 
@@ -124,7 +121,7 @@ def legacy(client: dict[str, Any], protocol: str = LEGACY_VERSION) -> list[dict[
         request(2**60, "ping"),
         {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 2}},
         request(4, "tools/list", {}),
-        request(5, "resources/list"),
+        *([request(5, "resources/list")] if RESOURCES else []),
     ]
 
 
@@ -141,7 +138,7 @@ def modern(client: dict[str, Any]) -> list[dict[str, Any]]:
         request("b", "tools/list", {"_meta": meta}),
         {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": "b"}},
         request("c", "tools/list", {"_meta": nameless}),
-        request("d", "resources/list", {"_meta": meta}),
+        *([request("d", "resources/list", {"_meta": meta})] if RESOURCES else []),
     ]
 
 
@@ -194,19 +191,6 @@ def test_each_version_is_negotiated_as_by_the_sdk(protocol: str) -> None:
 def test_the_versions_are_those_of_the_sdk() -> None:
     assert first_answers.LEGACY_VERSIONS == version.HANDSHAKE_PROTOCOL_VERSIONS
     assert (first_answers.MODERN_VERSION,) == version.MODERN_PROTOCOL_VERSIONS
-
-
-@pytest.mark.parametrize("protocol", [LEGACY_VERSION, MODERN_VERSION])
-def test_the_declared_capabilities_are_what_the_sdk_derives_from_the_handlers(protocol: str) -> None:
-    session = session_with(channel=True)
-    calls, built = serving.build(session)
-    with contextlib.closing(calls):
-        derived = Server.get_capabilities(
-            built, NotificationOptions(), {"claude/channel": {}}, {TASKS: {}}, protocol_version=protocol
-        ).model_dump(mode="json", by_alias=True, exclude_none=True)
-        for part in derived.values():
-            part.update({"listChanged": False} if "listChanged" in part else {})
-        assert derived == built.declared
 
 
 HELLO = request(0, "initialize", {"protocolVersion": LEGACY_VERSION, **CLIENTS["tests"]})
@@ -327,40 +311,6 @@ def test_the_sdk_is_imported_at_the_first_request_that_it_has_to_answer(server: 
     assert has_sdk(server)
     assert len(server.request("tools/list")["tools"]) == 2
     assert not server.others
-
-
-def test_a_lost_job_that_the_first_list_finds_has_its_notification_command_run(
-    server: RawMcp, root: Path, work: Path
-) -> None:
-    """Of a job that was given as words, and so has no shell of its own."""
-    with RawMcp(log=work / "other.log", era=server.era) as other:
-        given = {"command": ["true"], "notify_command": f"cat >{work}/told"}
-        job = begun(other).call("exec", **given)["job_id"]
-    told = until(lambda: (work / "told").is_file() and work / "told", what="the first notification")
-    pair.until_free(root, job)
-    make_running(root, job, identity={**process.identity(os.getpid()).to_dict(), "start_time": 1})
-    told.unlink()
-    (root / job / "completion_event.json").unlink()
-    assert begun(server).request("resources/list")["resources"]
-    until(lambda: told.is_file() and job in told.read_text(), what="the notification")
-    pair.until_free(root, job)
-
-
-@pytest.mark.parametrize("isolate", first(1, [False, True]))
-def test_the_jobs_of_a_client_are_listed_by_the_sdk_and_those_of_another_are_not(
-    isolate: bool, server: RawMcp, place: Path, cli: Cli
-) -> None:
-    cli.ok("run", "--wait", "--", "true")
-    args = ("--isolate",) if isolate else ()
-    with RawMcp(log=place / "other.log", era=server.era, client_name="other", args=args) as other:
-        assert begun(other).request("resources/list")["resources"] == []
-        assert not has_sdk(other)
-        job = other.call("exec", command="true")["job_id"]
-    with RawMcp(log=place / "other.log", era=server.era, client_name="other", args=args) as other:
-        (found,) = begun(other).request("resources/list")["resources"]
-        assert found["uri"] == f"job://{job}"
-    assert begun(server).request("resources/list")["resources"] == []
-    assert not has_sdk(server)
 
 
 def test_the_list_of_tools_takes_at_most_ten_megabytes(server: RawMcp) -> None:

@@ -83,33 +83,34 @@ def test_a_job_whose_start_can_no_longer_come_fails_and_says_why(face: Face, wor
     assert (again["state"], again["output"]) == ("exited", "yes\n")
 
 
-@pytest.mark.parametrize(
-    ("form", "condition"),
-    [
-        ("{job}", "exit=0"),
-        ("{job} exit=3", "exit=3"),
-        ("{job} exit", "exit"),
-        ("{job} port=5432", "port=5432"),
-        ("{job} port=5432 any", "port=5432 any"),
-        ("{job} regex=ready for  it", "regex=ready for  it"),
-        ("a title idle=5s", "idle=5s"),
-        ('{{"job": "{job}", "exit": 3}}', "exit=3"),
-        ({"job": "{job}"}, "exit=0"),
-        ({"job_id": "{job}", "exit": 1}, "exit=1"),
-        ({"job": "a title", "port": 5432}, "port=5432"),
-        ({"job": "{job}", "regex": "ready", "stream": "stderr"}, '{"regex": "ready", "stream": "stderr"}'),
-        ({"job": "{job}", "until": ["regex=ready", {"fail_regex": "ERROR"}]}, "regex=ready or fail_regex=ERROR"),
-        ({"job": "{job}", "until": "exit"}, "exit"),
-    ],
-)
-def test_what_may_be_waited_for(form: Any, condition: str, face: Face) -> None:
+FORMS: list[tuple[Any, str]] = [
+    ("{job}", "exit=0"),
+    ("{job} exit=3", "exit=3"),
+    ("{job} exit", "exit"),
+    ("{job} port=5432", "port=5432"),
+    ("{job} port=5432 any", "port=5432 any"),
+    ("{job} regex=ready for  it", "regex=ready for  it"),
+    ("a title idle=5s", "idle=5s"),
+    ('{{"job": "{job}", "exit": 3}}', "exit=3"),
+    ({"job": "{job}"}, "exit=0"),
+    ({"job_id": "{job}", "exit": 1}, "exit=1"),
+    ({"job": "a title", "port": 5432}, "port=5432"),
+    ({"job": "{job}", "regex": "ready", "stream": "stderr"}, '{"regex": "ready", "stream": "stderr"}'),
+    ({"job": "{job}", "until": ["regex=ready", {"fail_regex": "ERROR"}]}, "regex=ready or fail_regex=ERROR"),
+    ({"job": "{job}", "until": "exit"}, "exit"),
+]
+
+
+def test_what_may_be_waited_for(face: Face) -> None:
     other = face.background(ENDLESS, title="a title")
-    item = form.format(job=other) if isinstance(form, str) else {
-        name: other if value == "{job}" else value for name, value in form.items()
-    }  # fmt: skip
-    job = face.background("true", after=[item])
-    assert asked(face, job) == [{"job_id": other, "condition": condition}]
-    face.ok("kill", job=[job, other])
+    jobs = [other]
+    for form, condition in FORMS:
+        item = form.format(job=other) if isinstance(form, str) else {
+            name: other if value == "{job}" else value for name, value in form.items()
+        }  # fmt: skip
+        jobs.append(face.background("true", after=[item]))
+        assert asked(face, jobs[-1]) == [{"job_id": other, "condition": condition}], form
+    face.ok("kill", job=jobs)
 
 
 @pytest.mark.parametrize(

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
+import pwd
 import shlex
 from typing import Any
 
-from outlive.parts.clients import registry
+import pytest
+
+from outlive.parts.clients import discover, registry
 from outlive.parts.clients.registry import CLIENTS, Machine
 from outlive.parts.sandbox.confinement import visible_paths
 
@@ -31,6 +35,16 @@ def test_a_file_is_where_the_client_looks() -> None:
             path = registry.file_of(CLIENTS[client], registry.PROJECT, HERE)
             assert path == (f"/project/{projects}" if projects else None)
             assert registry.file_of(CLIENTS[client], registry.PROJECT, Machine("/home/me", {}, None)) is None
+
+
+@pytest.mark.parametrize("empty", ["", "relative/home"])
+def test_a_home_that_is_no_absolute_path_is_that_of_the_password_database_for_a_client_too(
+    empty: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", empty)
+    machine = discover.this_machine({"HOME": empty, "XDG_CONFIG_HOME": "relative"}, None)
+    theirs = pwd.getpwuid(os.getuid()).pw_dir
+    assert registry.file_of(CLIENTS["goose"], registry.USER, machine) == f"{theirs}/.config/goose/config.yaml"
 
 
 def test_a_client_that_was_told_to_look_elsewhere_does() -> None:

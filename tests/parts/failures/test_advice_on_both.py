@@ -9,8 +9,10 @@ import pytest
 
 from support.commands import python
 from support.face import Face
+from support.tiers import IN_TURN
 
 
+@IN_TURN
 @pytest.mark.parametrize(
     ("command", "code", "says"),
     [

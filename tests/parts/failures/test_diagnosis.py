@@ -18,12 +18,13 @@ from outlive.answers import advice
 from outlive.answers.advice import Advised
 from outlive.core.records import Definition, Sandbox, State
 from outlive.parts.failures import failure, foreground, pipe_ends, silence
-from outlive.parts.failures.causes import own_words
+from outlive.parts.failures.causes import line_ends, own_words
 from outlive.parts.failures.foreground import Socket
 from outlive.parts.failures.silence import Keeper, Silence
 from outlive.parts.sandbox import diagnosis
 from outlive.parts.sandbox.confinement import visible_paths
 from outlive.system import tree
+from support.devices import opens_device
 from support.wait import until
 
 ID = "01M8JHP5XC9G2EP02KWT64S3W2"
@@ -534,3 +535,10 @@ def test_facts_stand_in_one_order_whatever_order_they_were_found_in() -> None:
     ]
     assert advised.to_dict()["advice"][0] == {"kind": "left_running", "text": left, "job_id": ID, "processes": 2}
     assert Advised.made_of([]).to_dict() == {}
+
+
+def test_a_device_in_place_of_a_script_is_not_opened(tmp_path: Path) -> None:
+    def scripts(path: str) -> object:
+        return list(line_ends.scripts(Definition(command=["sh", path], cwd="/")))
+
+    assert not opens_device(tmp_path, scripts)

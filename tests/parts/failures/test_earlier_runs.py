@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from heart.cli.test_long_scripts import FILLED
+from heart.cli.test_long_scripts import run as run_script
 from outlive.mcp.tools.answer_text import render
 from support.cli import Cli, Jobs
 
@@ -314,3 +316,11 @@ def test_compare_goes_without_what_chooses_lines(cli: Cli) -> None:
         error = cli.error("log", job, "--compare", "previous", *other, code="invalid_argument")
         assert "--compare" in error["message"]
         assert other[0] in error["message"]
+
+
+def test_a_long_script_ran_before_if_all_of_it_is_the_same(cli: Cli, work: Path) -> None:
+    made = run_script(cli, work, FILLED + "exit 3")["job_id"]
+    again = cli.ok("restart", made, "--wait")["job_id"]
+    assert cli.ok("status", again)["previous"]["job_id"] == made
+    other = run_script(cli, work, FILLED + "echo other; exit 3")
+    assert "previous" not in other, "it only begins alike"

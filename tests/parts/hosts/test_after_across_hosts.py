@@ -18,6 +18,7 @@ from support.commands import GATE
 from support.face import Face
 from support.fake_ssh import FakeSsh
 from support.mcp_client import McpSession
+from support.tiers import IN_TURN
 from support.wait import until
 
 BUSY = "#!/bin/sh\necho the controller is busy >&2\nexit 1\n"  # one that says that it knows no job would have it judged
@@ -66,6 +67,7 @@ def looker(job: str) -> int:
 # --- a job of this machine after one of another -----------------------------------------------------------------------
 
 
+@IN_TURN
 @pytest.mark.parametrize("host", ["box", "cluster"])
 def test_a_job_here_starts_after_one_of_another_machine(host: str, face: Face, box: FakeSsh, work: Path) -> None:
     build = face.background(gated(work, "echo built >> order"), title="build", host=host)
@@ -78,6 +80,7 @@ def test_a_job_here_starts_after_one_of_another_machine(host: str, face: Face, b
     box.wait_empty()
 
 
+@IN_TURN
 @pytest.mark.parametrize("host", ["box", "cluster"])
 def test_it_fails_and_says_why_if_that_one_did_not_end_well(host: str, face: Face, box: FakeSsh, work: Path) -> None:
     build = face.background(gated(work, "exit 3"), title="build", host=host)
@@ -145,6 +148,7 @@ def test_it_waits_while_the_machine_cannot_be_reached(cli: Cli, box: FakeSsh, wo
 WHERE = [("box", None), ("cluster", None), ("box", "box"), ("box", "cluster"), ("cluster", "box")]
 
 
+@IN_TURN
 @pytest.mark.parametrize(("host", "other"), WHERE)
 def test_a_job_of_another_machine_waits_here_and_goes_there_at_its_turn(
     host: str, other: str | None, face: Face, box: FakeSsh, work: Path
@@ -171,6 +175,7 @@ def test_a_job_of_another_machine_waits_here_and_goes_there_at_its_turn(
     box.wait_empty()
 
 
+@IN_TURN
 @pytest.mark.parametrize("host", ["box", "cluster"])
 def test_it_never_goes_there_if_its_start_can_no_longer_come(host: str, face: Face, box: FakeSsh, work: Path) -> None:
     build = face.background(gated(work, "exit 3"), title="build", host="box")
@@ -183,6 +188,7 @@ def test_it_never_goes_there_if_its_start_can_no_longer_come(host: str, face: Fa
     assert not (work / "ran").exists()
 
 
+@IN_TURN
 @pytest.mark.parametrize("host", ["box", "cluster"])
 def test_it_is_ended_and_removed_while_it_waits(host: str, face: Face, work: Path) -> None:
     other = face.background(gated(work, "true"))

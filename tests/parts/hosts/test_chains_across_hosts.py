@@ -20,6 +20,7 @@ from support.cli import Cli, environment
 from support.face import Face
 from support.fake_ssh import FakeSsh
 from support.jobs import job_ids
+from support.tiers import IN_TURN
 
 
 def says(work: Path, name: str) -> str:
@@ -63,6 +64,7 @@ def test_the_host_of_the_call_is_that_of_each_job_that_has_none(
     box.wait_empty()
 
 
+@IN_TURN
 @pytest.mark.parametrize(
     ("job", "said"),
     [

@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from outlive.parts.permission.approvals.files import _first_line
 from support.cli import Cli, configured
+from support.devices import opens_device
 
 TOUCH = "#!/bin/sh\ntouch {}\n"
 ASKS = '[policy]\ndefault = "ask"\n'
@@ -256,3 +258,7 @@ def test_a_directory_that_a_variable_names_is_said_not_to_be_held(
     facts = cli.ok("status", job)["approval"]["facts"]
     said = [one["value"] for one in facts if one["label"] == "What it runs is not held"]
     assert any(f"{name} names a directory" in one for one in said) is is_said
+
+
+def test_a_device_in_place_of_a_script_is_not_opened(tmp_path: Path) -> None:
+    assert not opens_device(tmp_path, _first_line)

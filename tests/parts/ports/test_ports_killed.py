@@ -159,7 +159,7 @@ def test_a_start_that_fails_leases_nothing(cli: Cli, place: Path, work: Path) ->
     assert is_free_again(place, 23_000, 23_001)
 
 
-@pytest.mark.parametrize(("leases", "most"), first(1, [(40, 1), (2_000, 6)]))
+@pytest.mark.parametrize(("leases", "most"), first(1, [(14, 1), (40, 1), (2_000, 6)]))
 def test_whatever_is_killed_no_port_is_leased_twice_and_none_is_lost(
     leases: int, most: int, cli: Cli, jobs: Jobs, work: Path, place: Path, root: Path
 ) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from outlive.parts.sandbox.confinement import gitconfig
+from support.devices import opens_device
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 
@@ -46,3 +47,7 @@ def test_a_remote_for_which_git_runs_a_program_of_path_is_not_harmless() -> None
         assert not gitconfig.is_harmless(f'[branch "main"]\n\tremote = {url}\n'), url
     for url in ("https://[::1]/x", "ssh://git@host/x", "git@host:x/y", "/a/b", "../a", "file:///a"):
         assert gitconfig.is_harmless(f'[remote "origin"]\n\turl = {url}\n'), url
+
+
+def test_a_device_in_place_of_settings_is_not_opened(tmp_path: Path) -> None:
+    assert not opens_device(tmp_path, lambda path: gitconfig.without_secrets(path, "ignore"))

@@ -1,4 +1,4 @@
-"""What several files of unit tests begin with."""
+"""A plugin of pytest: what tests of one module, which is called directly, begin with."""
 
 from __future__ import annotations
 

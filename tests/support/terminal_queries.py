@@ -1,0 +1,28 @@
+"""What asks a terminal for an answer, which a job may not do with the terminal of a person."""
+
+QUERIES = {
+    "cursor position": b"\x1b[6n", "cursor position, private": b"\x1b[?6n", "colour scheme": b"\x1b[?996n",
+    "attributes": b"\x1b[c", "attributes, secondary": b"\x1b[>0c", "attributes, tertiary": b"\x1b[=c",
+    "identify": b"\x1bZ", "answerback": b"\x05", "clipboard, read": b"\x1b]52;c;?\x07",
+    "clipboard, set": b"\x1b]52;c;aGk=\x1b\\", "a colour": b"\x1b]4;1;?\x07",
+    "a colour behind one that is set": b"\x1b]4;1;red;2;?\x1b\\",
+    "the foreground": b"\x1b]10;?\x07", "title": b"\x1b[21t", "title with a zero": b"\x1b[021t", "size": b"\x1b[18t",
+    "a mode": b"\x1b[?5$p", "a setting": b"\x1bP$qm\x1b\\", "a capability": b"\x1bP+q544e\x1b\\",
+    "version": b"\x1b[>q", "keyboard": b"\x1b[?u", "modified keys": b"\x1b[?4m", "graphics": b"\x1b[?1;1;0S",
+    "graphics of kitty": b"\x1b_Gi=1,a=q;\x1b\\",
+    "checksum": b"\x1b[1;1;1;1;1;1*y",
+    "print": b"\x1b[5i",
+    "cell size of iTerm2": b"\x1b]1337;ReportCellSize\x07",
+    "a macro of ConEmu": b"\x1b]9;6;macro\x07",
+    "keys that type": b"\x1bP0;1|17/726d\x1b\\",
+    "another character set": b"\x1b%@",
+    "8 bits, raw": b"\x9b6n",
+    "8 bits, UTF-8": b"\xc2\x9b6n",
+    "clipboard, 8 bits": b"\x9d52;c;?\x9c",
+    "a colour, 8 bits in UTF-8": b"\xc2\x9d4;1;?\xc2\x9c",
+    "a setting, 8 bits": b"\x90$qm\x9c",
+    "identify, 8 bits": b"\xc2\x9a",
+    "a control inside": b"\x1b[6\x00n",
+    "a control behind ESC": b"\x1b\x00[6n",
+    "the eighth bit set inside": "\x1b[\xb6\xee".encode(),
+}  # fmt: skip
