@@ -15,9 +15,9 @@ from outlive.core.records import Sandbox
 from outlive.jobs.command import given_in
 from outlive.jobs.definition import open_stdin
 from outlive.jobs.starting.boundary import reading_in
+from outlive.parts.safe_file import ConfigFile
 from outlive.system import spawn
 from outlive.system.fds import Closing, open_regular
-from outlive.parts.safe_file import ConfigFile
 from support.devices import devices_opened, opens_device
 
 
