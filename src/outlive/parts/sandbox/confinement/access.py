@@ -17,7 +17,7 @@ from outlive.errors import OutliveError, argument, invalid, misconfigured
 from outlive.parts.sandbox.confinement import visible_paths
 from outlive.parts.sandbox.confinement.visible_paths import is_in
 from outlive.system import mounts, workspaces
-from outlive.system.paths import make_folders
+from outlive.system.paths import make_folders, may_change
 
 if TYPE_CHECKING:  # a supervisor loads this, and no configuration
     from outlive.parts.sandbox.settings import Settings
@@ -115,9 +115,18 @@ def _to_hide(roots: list[str], settings: Settings, homes: list[str], ours: Ours,
     secret = list(dict.fromkeys([*secret, os.path.realpath(f"{home}/{_CACHES}")]))
     secret += mounts.other_names(secret)
     _require_apart(roots, secret)
+    secret = [path for path in secret if _may_come(path)]
     hidden = [_hidden(_expanded(path, home), roots) for path in settings.hide]
     _require_no_file(secret if writes else [], hidden, roots)
     return [*hidden, *secret]
+
+
+def _may_come(path: str) -> bool:
+    """Return whether something is at a path, or this user could make it: the home of a service may be /usr/sbin."""
+    above = path
+    while not os.path.lexists(above):
+        above = os.path.dirname(above)
+    return above == path or may_change(above)
 
 
 def _to_protect(roots: list[str], ours: Ours) -> list[str]:
