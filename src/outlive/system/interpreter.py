@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import sysconfig
 from importlib.machinery import PathFinder
 
 import outlive
@@ -32,6 +33,16 @@ _RUN_FROM = SITE + "sys.path.append(sys.argv.pop(1))\n" + _RUN.removeprefix(SITE
 def installed() -> list[str]:
     """Return the directories of outlive and of its Python, also of the Python that its environment was made of."""
     return [*dict.fromkeys((sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix, _OURS))]
+
+
+def code() -> list[str]:
+    """Return the directories that processes of outlive load code from: of its Python, of packages, of outlive itself, and
+    those of its programs. Without links. What a `.pth` or PYTHONPATH adds is none of them."""
+    python = sysconfig.get_paths()
+    places = [python[name] for name in ("stdlib", "platstdlib", "purelib", "platlib", "scripts")]
+    places += [path for path in sys.path if os.path.isabs(path) and path.endswith("-packages")]
+    places += [outlive.DIRECTORY, *map(os.path.dirname, (sys.executable, os.path.realpath(sys.executable)))]
+    return [*dict.fromkeys(map(os.path.realpath, places))]
 
 
 def words(python: str, flags: str, module: str) -> list[str]:

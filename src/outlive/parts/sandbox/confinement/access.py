@@ -16,7 +16,7 @@ from outlive.core.records import Granted, Sandbox
 from outlive.errors import OutliveError, argument, invalid, misconfigured
 from outlive.parts.sandbox.confinement import visible_paths
 from outlive.parts.sandbox.confinement.visible_paths import is_in
-from outlive.system import mounts, workspaces
+from outlive.system import interpreter, mounts, workspaces
 from outlive.system.paths import make_folders, may_change
 
 if TYPE_CHECKING:  # a supervisor loads this, and no configuration
@@ -28,10 +28,34 @@ _USUAL = (".config/outlive", ".local/share/outlive", ".local/state/outlive")
 _XDG = ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME")
 
 
+# Below one of SETTINGS where agents put working trees: .claude/worktrees/NAME, ~/.codex/worktrees/ID/NAME
+_TREES = "worktrees"
+# What lies in a git directory, also in one of another name than `.git`. A working tree may lie beside it
+_OF_GIT = frozenset("hooks info logs modules objects refs worktrees".split())
+
+
 def is_workspace(path: str, homes: Iterable[str]) -> bool:
     """Return whether a directory is small enough to be writable because a server or a command line
     was started in it: neither a home nor above one."""
     return path != "/" and not any(is_in(home, [path]) for home in homes)
+
+
+def _obeyed_above(path: str, git: str) -> str | None:
+    """Return the directory that a path lies in, or is, whose content git or tools run by themselves; None for none. With
+    `git` "write" a job may write what git runs."""
+    steps = path.split("/")
+    lower = [step.lower() for step in steps]  # a directory may ignore case
+    for at, name in enumerate(lower):
+        above = "/".join(steps[: at + 1])
+        is_settings = name in visible_paths.SETTINGS and not (lower[at + 1 : at + 2] == [_TREES] and lower[at + 2 :])
+        is_git = name == ".git" or (name in _OF_GIT and _is_git(os.path.dirname(above)))
+        if is_settings or (is_git and git != "write"):
+            return above
+    return None
+
+
+def _is_git(folder: str) -> bool:
+    return all(os.path.exists(f"{folder}/{name}") for name in ("HEAD", "objects"))
 
 
 class Ours(Value):
@@ -66,13 +90,16 @@ def resolved(
     roots = [path for path in roots if is_workspace(path, homes)]
     roots += [_written(_expanded(path, home), homes) for path in settings.write]
     outer = [path for path in dict.fromkeys(roots) if not is_in(path, [root for root in roots if root != path])]
+    git = granted.git if writes else "read"
+    if writes:
+        _require_harmless(outer, git)
     hide = _to_hide(outer, settings, homes, ours, writes=writes)
     # Where a job can have decided where ~/.cache leads, nothing is made there
     caches = visible_paths.fixed(f"{home}/.cache", home, written=outer, states=hide)
     return Sandbox(
         mode=granted.mode,
         network=granted.network,
-        git=granted.git if writes else "read",
+        git=git,
         roots=outer,
         root_ids=[_identity(path) for path in outer],
         home=home,
@@ -96,7 +123,10 @@ def stricter(before: Sandbox, *, settings: Settings, homes: list[str], ours: Our
     """Return the sandbox of a job that was defined earlier as it is to start now: what it may write stays, and it is
     kept from what it was kept from before and from what a new job there is kept from. Errors: config_error."""
     homes = list(dict.fromkeys((before.home, *map(os.path.realpath, homes))))
-    hide = _to_hide(before.roots, settings, homes, ours, writes=before.mode == "workspace-write")
+    writes = before.mode == "workspace-write"
+    if writes:
+        _require_harmless(before.roots, before.git)
+    hide = _to_hide(before.roots, settings, homes, ours, writes=writes)
     show = [_expanded(path, before.home) for path in settings.show]
     return Sandbox.replace(
         before,
@@ -130,7 +160,7 @@ def _may_come(path: str) -> bool:
 
 
 def _to_protect(roots: list[str], ours: Ours) -> list[str]:
-    installed = [*map(os.path.realpath, ours.installed)]
+    installed = [*dict.fromkeys((*map(os.path.realpath, ours.installed), *interpreter.code()))]
     return [path for path in (*installed, *mounts.other_names(installed)) if is_in(path, roots)]
 
 
@@ -176,6 +206,23 @@ def _secret(path: str, roots: list[str]) -> str:
         message = f"{path}, which is outlive's own, lies behind a link that a job could change; nothing was run"
         raise misconfigured(message, "Put the directory itself there, or start outlive in another directory.")
     return os.path.realpath(path)
+
+
+def _require_harmless(roots: list[str], git: str) -> None:
+    """Errors: config_error if a job that may write `roots` would change what runs outside of it."""
+    code = interpreter.code()
+    code += mounts.other_names(code)
+    for root in roots:
+        obeyed = _obeyed_above(root, git)
+        if is_in(root, code):
+            what = "outlive loads its own code from there"
+        elif obeyed is not None:
+            what = f"what is in {obeyed} is run outside of the sandbox"
+        else:
+            continue
+        message = f"{root} cannot be writable for a job: {what}; nothing was run"
+        hint = "Start outlive in the directory of the project, or take it out of [sandbox] write; read-only jobs may run there."
+        raise misconfigured(message, hint)
 
 
 def _require_apart(roots: list[str], secret: Iterable[str]) -> None:
