@@ -9,6 +9,7 @@ import os
 from collections.abc import Mapping
 
 from outlive.core.records import Sandbox
+from outlive.parts.sandbox.confinement import visible_paths
 from outlive.parts.sandbox.confinement.search import Unguarded
 from outlive.system.paths import is_in, make_folders
 
@@ -19,9 +20,10 @@ def to_cover(sandbox: Sandbox, entries: Mapping[str, str], areas: list[str]) -> 
     for path in sorted(sandbox.hide):
         if is_in(path, areas) and path not in sandbox.roots:
             _make(path, may_be_file=sandbox.mode != "workspace-write" or not is_in(path, sandbox.roots))
-    at_home = [(os.path.join(sandbox.home, name), real) for name, real in entries.items()]
-    # Where one is shown that lies in a directory of the home which a link leads to
-    behind = [at + one.removeprefix(real) for one in sandbox.hide for at, real in at_home if is_in(one, [real])]
+    places = [(os.path.join(sandbox.home, name), real) for name, real in entries.items()]
+    places += visible_paths.of_etc().items()
+    # Where one is shown that lies in a directory which a link leads to, of the home or of /etc
+    behind = [at + one.removeprefix(real) for one in sandbox.hide for at, real in places if is_in(one, [real])]
     covered: list[str] = []
     for path in sorted({*sandbox.hide, *behind}):
         above = any(is_in(area, [path]) for area in areas) and not any(is_in(root, [path]) for root in sandbox.roots)

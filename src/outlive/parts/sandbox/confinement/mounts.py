@@ -174,9 +174,8 @@ def _system(mounts: Mounts, home: str) -> None:
             mounts.read_only(path)
     mounts.words += ["--perms", "0755", "--dir", "/etc", "--perms", "0755", "--dir", "/sys"]
     names = set(os.listdir("/etc"))
-    for name in (*visible_paths.ETC_FOLDERS, *sorted(one for one in names if one.startswith("java-"))):
-        if name.split("/")[0] in names and os.path.isdir(f"/etc/{name}"):
-            mounts.read_only(f"/etc/{name}")
+    for path in visible_paths.of_etc():
+        mounts.read_only(path)
     for name in visible_paths.ETC_FILES:
         if name.split("/")[0] in names:
             _etc_file(mounts, f"/etc/{name}")
