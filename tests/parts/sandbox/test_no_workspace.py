@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sysconfig
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -18,7 +18,7 @@ from outlive.parts.sandbox.confinement import access
 from outlive.parts.sandbox.confinement.guard import Guard
 from outlive.parts.sandbox.confinement.search import Unguarded
 from outlive.parts.sandbox.settings import Settings
-from outlive.system import interpreter
+from outlive.system import interpreter, mounts
 from support.cli import Cli
 from support.mcp_client import McpSession
 
@@ -46,7 +46,7 @@ OWN = (
 )
 
 
-@pytest.mark.parametrize("path", map(os.path.realpath, OWN))
+@pytest.mark.parametrize("path", [*map(os.path.realpath, OWN)])
 def test_where_code_of_ours_is_loaded_from_is_no_workspace(place: Path, work: Path, path: str) -> None:
     for root, write in ((path, []), (str(work), [path])):
         with pytest.raises(OutliveError, match="loads its own code from there") as raised:
@@ -126,3 +126,25 @@ def test_both_faces_say_where_else_to_start(
     assert mcp_connect(cwd=hooks).call("exec", command="touch hook", sandbox="workspace-write").result["error"] == told
     assert told["code"] == "config_error" and "Start outlive in the directory of the project" in told["hint"]
     assert list(hooks.iterdir()) == []
+
+
+@pytest.mark.parametrize("path", ["/proc", "/proc/sys/vm", "/sys", "/sys/fs/cgroup"])
+def test_settings_of_the_kernel_are_no_workspace(place: Path, work: Path, path: str) -> None:
+    assert resolved(path, place / "home").roots == []
+    with pytest.raises(OutliveError, match="one of the kernel"):
+        resolved(work, place / "home", write=[path])
+
+
+@pytest.mark.parametrize("kind", sorted(mounts.OF_KERNEL))
+def test_each_file_system_of_the_kernel_counts(
+    place: Path, work: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    real = mounts.mounts
+
+    def with_one() -> Iterator[mounts.Mount]:
+        yield from real()
+        yield mounts.Mount("1", "0:999", "/", str(work), kind, [])
+
+    monkeypatch.setattr(mounts, "mounts", with_one)
+    assert resolved(work, place / "home").roots == []
+    assert not access.is_workspace(f"{work}/below", []) and access.is_workspace(f"{place}/home/x", [])

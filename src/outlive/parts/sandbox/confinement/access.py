@@ -35,9 +35,12 @@ _OF_GIT = frozenset("hooks info logs modules objects refs worktrees".split())
 
 
 def is_workspace(path: str, homes: Iterable[str]) -> bool:
-    """Return whether a directory is small enough to be writable because a server or a command line
-    was started in it: neither a home nor above one."""
-    return path != "/" and not any(is_in(home, [path]) for home in homes)
+    """Return whether a directory may be writable because a server or a command line was started in it: neither a home
+    nor above one, nor of the kernel, as /proc/sys and control groups are."""
+    if path == "/" or any(is_in(home, [path]) for home in homes) or is_in(path, ("/proc", "/sys")):
+        return False
+    mount = mounts.holding(path)
+    return mount is None or mount.type not in mounts.OF_KERNEL
 
 
 def _obeyed_above(path: str, git: str) -> str | None:
@@ -183,8 +186,8 @@ def _written(path: str, homes: list[str]) -> str:
     """Return a directory of [sandbox] write, which is made if it is missing."""
     path = _own_name(path, "a directory of [sandbox] write")
     if not is_workspace(path, homes):
-        message = f"[sandbox] write names {path}, a home directory or one above it"
-        raise misconfigured(message, "Name directories in it.")
+        message = f"[sandbox] write names {path}, a home directory or one above it, or one of the kernel"
+        raise misconfigured(message, "Name directories in your home.")
     try:
         make_folders(path)
     except OSError as error:
