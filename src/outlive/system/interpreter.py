@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-import sysconfig
 from importlib.machinery import PathFinder
 
 import outlive
@@ -32,16 +31,16 @@ _RUN_FROM = SITE + "sys.path.append(sys.argv.pop(1))\n" + _RUN.removeprefix(SITE
 
 def installed() -> list[str]:
     """Return the directories of outlive and of its Python, also of the Python that its environment was made of."""
-    return [*dict.fromkeys((sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix, _OURS))]
+    archives = (os.path.dirname(path) for path in sys.path if path.endswith(".zip"))  # which need not be there
+    return [*dict.fromkeys((sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix, _OURS, *archives))]
 
 
 def code() -> list[str]:
     """Return the directories that processes of outlive load code from: of its Python, of packages, of outlive itself, and
     those of its programs. Without links. What a `.pth` or PYTHONPATH adds is none of them."""
-    python = sysconfig.get_paths()
-    places = [python[name] for name in ("stdlib", "platstdlib", "purelib", "platlib", "scripts")]
-    places += [path for path in sys.path if os.path.isabs(path) and path.endswith("-packages")]
-    places += [outlive.DIRECTORY, *map(os.path.dirname, (sys.executable, os.path.realpath(sys.executable)))]
+    places = [path for path in sys.path if os.path.isabs(path) and path.endswith(("/site-packages", "/dist-packages"))]
+    places += map(os.path.dirname, (os.__file__, sys.executable, os.path.realpath(sys.executable)))
+    places.append(outlive.DIRECTORY)
     return [*dict.fromkeys(map(os.path.realpath, places))]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 import sysconfig
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -148,3 +149,9 @@ def test_each_file_system_of_the_kernel_counts(
     monkeypatch.setattr(mounts, "mounts", with_one)
     assert resolved(work, place / "home").roots == []
     assert not access.is_workspace(f"{work}/below", []) and access.is_workspace(f"{place}/home/x", [])
+
+
+def test_where_python_would_load_an_archive_from_a_job_writes_nothing(place: Path) -> None:
+    archive = next(path for path in sys.path if path.endswith(".zip"))
+    folder = os.path.realpath(os.path.dirname(archive))
+    assert folder in resolved(folder, place / "home").protect

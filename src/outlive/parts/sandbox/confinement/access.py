@@ -17,7 +17,7 @@ from outlive.errors import OutliveError, argument, invalid, misconfigured
 from outlive.parts.sandbox.confinement import visible_paths
 from outlive.parts.sandbox.confinement.visible_paths import is_in
 from outlive.system import interpreter, mounts, workspaces
-from outlive.system.paths import make_folders, may_change
+from outlive.system.paths import as_listed, is_in_one, make_folders, may_change
 
 if TYPE_CHECKING:  # a supervisor loads this, and no configuration
     from outlive.parts.sandbox.settings import Settings
@@ -87,7 +87,7 @@ def resolved(
     """Return the sandbox of a job as it is stored. `workspace`: where the server or command line was started.
     `environment`: the caller's, whose toolchains are shown. Errors: config_error, invalid_argument."""
     writes = granted.mode == "workspace-write"
-    homes = list(dict.fromkeys(map(os.path.realpath, homes)))
+    homes = _as_listed(homes)
     home = homes[0]
     roots = [_own_name(workspace, "the directory that outlive was started in")] if workspace else []
     roots = [path for path in roots if is_workspace(path, homes)]
@@ -107,8 +107,12 @@ def resolved(
         root_ids=[_identity(path) for path in outer],
         home=home,
         hide=hide,
-        show=[_expanded(path, home) for path in settings.show],
-        toolchains=[path for path in visible_paths.toolchains(environment or {}, home) if not is_in(path, outer)],
+        show=[_shown(path, home) for path in settings.show],
+        toolchains=[
+            path
+            for path in visible_paths.toolchains(environment or {}, home)
+            if not is_in(path, outer) and not _respells(path, hide)
+        ],
         protect=_to_protect(outer, ours),
         cache=_cache(caches, outer) if writes and outer and caches and os.path.isdir(home) else None,
         environment=list(settings.environment),
@@ -125,12 +129,12 @@ def note(sandbox: Sandbox, env: Mapping[str, str]) -> None:
 def stricter(before: Sandbox, *, settings: Settings, homes: list[str], ours: Ours) -> Sandbox:
     """Return the sandbox of a job that was defined earlier as it is to start now: what it may write stays, and it is
     kept from what it was kept from before and from what a new job there is kept from. Errors: config_error."""
-    homes = list(dict.fromkeys((before.home, *map(os.path.realpath, homes))))
+    homes = list(dict.fromkeys((before.home, *_as_listed(homes))))
     writes = before.mode == "workspace-write"
     if writes:
         _require_harmless(before.roots, before.git)
     hide = _to_hide(before.roots, settings, homes, ours, writes=writes)
-    show = [_expanded(path, before.home) for path in settings.show]
+    show = [_shown(path, before.home) for path in settings.show]
     return Sandbox.replace(
         before,
         hide=[*dict.fromkeys((*before.hide, *hide))],
@@ -145,13 +149,22 @@ def _to_hide(roots: list[str], settings: Settings, homes: list[str], ours: Ours,
     """Return what is hidden from jobs that may write `roots`. Errors: config_error."""
     home = homes[0]
     secret = [_secret(path, roots) for path in (*ours.secret, *(f"{one}/{usual}" for one in homes for usual in _USUAL))]
-    secret = list(dict.fromkeys([*secret, os.path.realpath(f"{home}/{_CACHES}")]))
+    secret = list(dict.fromkeys([*secret, as_listed(os.path.realpath(f"{home}/{_CACHES}"))]))
     secret += mounts.other_names(secret)
     _require_apart(roots, secret)
     secret = [path for path in secret if _may_come(path)]
     hidden = [_hidden(_expanded(path, home), roots) for path in settings.hide]
     _require_no_file(secret if writes else [], hidden, roots)
     return [*hidden, *secret]
+
+
+def _respells(path: str, hide: Iterable[str]) -> bool:
+    """Return whether a directory is another spelling of one that something to be hidden lies in, or lies in such a one:
+    shown by that name it would be seen."""
+    return any(
+        (is_in_one(one, path) and not is_in(one, [path])) or (is_in_one(path, one) and not is_in(path, [one]))
+        for one in hide
+    )
 
 
 def _may_come(path: str) -> bool:
@@ -163,7 +176,7 @@ def _may_come(path: str) -> bool:
 
 
 def _to_protect(roots: list[str], ours: Ours) -> list[str]:
-    installed = [*dict.fromkeys((*map(os.path.realpath, ours.installed), *interpreter.code()))]
+    installed = [*dict.fromkeys(map(as_listed, (*map(os.path.realpath, ours.installed), *interpreter.code())))]
     return [path for path in (*installed, *mounts.other_names(installed)) if is_in(path, roots)]
 
 
@@ -179,6 +192,30 @@ def _own_name(path: str, what: str) -> str:
     if real != path:
         message = f"{what} is a link, or lies behind one: {path}; nothing was run"
         raise misconfigured(message, f"Name the directory itself: {real}.")
+    _require_listed(path, what)
+    return path
+
+
+def _require_listed(path: str, what: str) -> None:
+    """Errors: config_error for a path that is spelled otherwise than its directories list it."""
+    listed = as_listed(path)
+    if listed != path:
+        message = (
+            f"{what} is named {path}, and its directory, which ignores case, lists it as {listed}; nothing was run"
+        )
+        raise misconfigured(message, f"Name it so, also for `cd`: {listed}.")
+
+
+def _as_listed(homes: list[str]) -> list[str]:
+    """Return home directories without links. Errors: config_error for a HOME of another spelling."""
+    real = [*map(os.path.realpath, homes)]
+    _require_listed(real[0], "HOME")
+    return [*dict.fromkeys(map(as_listed, real))]
+
+
+def _shown(path: str, home: str) -> str:
+    path = _expanded(path, home)
+    _require_listed(path, "a directory of [sandbox] show")
     return path
 
 
@@ -200,7 +237,7 @@ def _hidden(path: str, roots: list[str]) -> str:
     if visible_paths.reached(path, roots) is None:
         message = f"[sandbox] hide names {path}, behind a link that a job can change"
         raise misconfigured(message, "Name the directory itself.")
-    return os.path.realpath(path)
+    return as_listed(os.path.realpath(path))
 
 
 def _secret(path: str, roots: list[str]) -> str:
@@ -208,12 +245,12 @@ def _secret(path: str, roots: list[str]) -> str:
     if visible_paths.reached(path, roots) is None:
         message = f"{path}, which is outlive's own, lies behind a link that a job could change; nothing was run"
         raise misconfigured(message, "Put the directory itself there, or start outlive in another directory.")
-    return os.path.realpath(path)
+    return as_listed(os.path.realpath(path))
 
 
 def _require_harmless(roots: list[str], git: str) -> None:
     """Errors: config_error if a job that may write `roots` would change what runs outside of it."""
-    code = interpreter.code()
+    code = [*map(as_listed, interpreter.code())]
     code += mounts.other_names(code)
     for root in roots:
         obeyed = _obeyed_above(root, git)
