@@ -31,7 +31,17 @@ _RUN_FROM = SITE + "sys.path.append(sys.argv.pop(1))\n" + _RUN.removeprefix(SITE
 
 def installed() -> list[str]:
     """Return the directories of outlive and of its Python, also of the Python that its environment was made of."""
-    return [*dict.fromkeys((sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix, _OURS))]
+    archives = (os.path.dirname(path) for path in sys.path if path.endswith(".zip"))  # which need not be there
+    return [*dict.fromkeys((sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix, _OURS, *archives))]
+
+
+def code() -> list[str]:
+    """Return the directories that processes of outlive load code from: of its Python, of packages, of outlive itself, and
+    those of its programs. Without links. What a `.pth` or PYTHONPATH adds is none of them."""
+    places = [path for path in sys.path if os.path.isabs(path) and path.endswith(("/site-packages", "/dist-packages"))]
+    places += map(os.path.dirname, (os.__file__, sys.executable, os.path.realpath(sys.executable)))
+    places.append(outlive.DIRECTORY)
+    return [*dict.fromkeys(map(os.path.realpath, places))]
 
 
 def words(python: str, flags: str, module: str) -> list[str]:

@@ -23,6 +23,13 @@ class Mount(Value):
     options: list[str]
 
 
+# File systems whose files are settings of the kernel, not somebody's
+OF_KERNEL = frozenset(
+    "proc sysfs cgroup cgroup2 devtmpfs devpts debugfs tracefs securityfs configfs pstore bpf efivarfs selinuxfs smackfs "
+    "fusectl binfmt_misc mqueue resctrl nfsd rpc_pipefs".split()
+)
+
+
 def mounts() -> Iterator[Mount]:
     """Yield all mounts, of two at one place the upper one last; none where /proc does not say."""
     for line in content(_MOUNTS).decode("utf-8", "surrogateescape").split("\n"):
@@ -41,21 +48,27 @@ def holding(path: str) -> Mount | None:
 
 def other_names(paths: Sequence[str]) -> list[str]:
     """Return where else the directories at absolute paths without links are seen, or parts of them, because a file
-    system is mounted in several places (mount --bind)."""
+    system is mounted in several places (mount --bind); also what is mounted below them."""
     every = [*mounts()]
     found: dict[str, None] = {}
     for path in dict.fromkeys(paths):
         here = _holding(path, every)
         if here is None:
             continue
-        inner = _joined(here.root, path, here.point)
-        for mount in every:
-            if mount.device == here.device and mount is not here:
-                if is_in(inner, [mount.root]):
-                    found[_joined(mount.point, inner, mount.root)] = None
-                elif is_in(mount.root, [inner]):
-                    found[mount.point] = None
+        below = [(mount, mount.root) for mount in every if mount is not here and is_in(mount.point, [path])]
+        for shown, inner in ((here, _joined(here.root, path, here.point)), *below):
+            found |= dict.fromkeys(_others(shown, inner, every))
     return [path for path in found if path not in paths]
+
+
+def _others(shown: Mount, inner: str, every: Iterable[Mount]) -> Iterator[str]:
+    """Yield where else the directory `inner` of the file system that `shown` shows is seen, or parts of it."""
+    for mount in every:
+        if mount.device == shown.device and mount is not shown:
+            if is_in(inner, [mount.root]):
+                yield _joined(mount.point, inner, mount.root)
+            elif is_in(mount.root, [inner]):
+                yield mount.point
 
 
 def _joined(top: str, path: str, above: str) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from outlive.errors import OutliveError
 from outlive.system import mounts, workspaces
 from outlive.system.known import Known
-from outlive.system.paths import followed, is_in, may_change
+from outlive.system.paths import followed, is_in, is_in_one, may_change
 
 _CACHE = ".cache/outlive/sandbox"  # below a home: what tools write in sandboxes
 # At the top of a directory that is worked in: another call may have let jobs write there
@@ -77,6 +77,7 @@ class _Wall:
         self._roots = [*dict.fromkeys((*roots, *_with_real(workspaces.noted(env))))]
         self._roots += _with_real(os.path.join(home, _CACHE) for home in self._homes)
         self._roots += mounts.other_names(self._roots)
+        self._folded = [path.casefold() for path in self._roots]
 
     def _is_above(self, path: str) -> bool:
         """Return whether no sandbox takes this directory for a workspace: a home, or one above it."""
@@ -87,7 +88,13 @@ class _Wall:
         if not os.path.isabs(path):
             return False
         place, links = followed(path)
-        return place is not None and not any(is_in(one, self._roots) for one in (os.path.normpath(path), place, *links))
+        return place is not None and not any(map(self._is_written, (os.path.normpath(path), place, *links)))
+
+    def _is_written(self, path: str) -> bool:
+        """Return whether a path lies in one of the directories; also by another spelling, where case is ignored."""
+        if is_in(path, self._roots):
+            return True
+        return is_in(path.casefold(), self._folded) and any(is_in_one(path, root) for root in self._roots)
 
     def is_safe(self, path: str) -> bool:
         """Return whether programs and libraries may come from here: outside of every project too,

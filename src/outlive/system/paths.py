@@ -123,6 +123,32 @@ def entry(path: str) -> tuple[int, int] | None:
     return status.st_dev, status.st_ino
 
 
+def as_listed(path: str) -> str:
+    """Return an absolute path with each step as its directory lists it. Where names ignore case (Windows drives in WSL) one
+    directory has many spellings, and paths are compared as text."""
+    done, found = "", entry("/")
+    for name in filter(None, path.split("/")):
+        found = found and entry(f"{done}/{name}")
+        if found and name.swapcase() != name and entry(f"{done}/{name.swapcase()}") == found:
+            names = _names(done or "/")
+            name = name if name in names else next((one for one in names if entry(f"{done}/{one}") == found), name)
+        done = f"{done}/{name}"
+    return done or "/"
+
+
+def _names(folder: str) -> list[str]:
+    try:
+        return os.listdir(folder)
+    except OSError:
+        return []
+
+
+def is_in_one(path: str, folder: str) -> bool:
+    """Return whether a normal path lies in a directory by whatever spelling: the step that would be it is it."""
+    step = "/".join(path.split("/")[: folder.rstrip("/").count("/") + 1]) or "/"
+    return step.casefold() == folder.casefold() and (known := entry(folder)) is not None and entry(step) == known
+
+
 def stamp_of(path: str) -> list[int]:
     """Return what a change of what a path leads to changes; nothing if there is nothing."""
     try:

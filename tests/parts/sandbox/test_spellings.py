@@ -7,11 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from outlive.core.records import Sandbox
+from outlive.core.records import Granted, Sandbox
+from outlive.errors import OutliveError
+from outlive.parts.sandbox.confinement import access
 from outlive.parts.sandbox.confinement.access import is_writable
 from outlive.parts.sandbox.confinement.mounts import require_one_spelling
 from outlive.parts.sandbox.confinement.search import Unguarded
-from outlive.system import paths
+from outlive.parts.sandbox.settings import Settings
+from outlive.system import own_programs, paths
 
 real = paths.entry
 
@@ -58,3 +61,67 @@ def test_a_notification_is_not_written_by_another_spelling(tmp_path: Path) -> No
     assert is_writable(place, f"{tmp_path}/log")
     for name in (".GIT/hooks/post-checkout", "sub/.Git/config", ".VSCode/tasks.json", ".MCP.json", "State/x", "VENV/y"):
         assert not is_writable(place, f"{tmp_path}/{name}"), name
+
+
+def test_a_path_is_taken_as_its_directories_list_it(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (place / "Proj/Secrets").mkdir(parents=True)
+    other = f"{place}/proj/SECRETS"
+    assert paths.as_listed(other) == other
+    monkeypatch.setattr(paths, "entry", ignoring(place))
+    assert paths.as_listed(other) == f"{place}/Proj/Secrets"
+    assert paths.as_listed(f"{place}/Proj/Secrets") == f"{place}/Proj/Secrets"
+    assert paths.as_listed(f"{other}/New") == f"{place}/Proj/Secrets/New"
+    assert paths.as_listed("/") == "/"
+
+
+def resolved(workspace: str, home: Path, **settings: list[str]) -> Sandbox:
+    return access.resolved(
+        granted=Granted("workspace-write", "none", "read"),
+        settings=Settings(**settings),  # type: ignore[arg-type]
+        workspace=workspace,
+        homes=[str(home)],
+        ours=access.Ours([], [], ""),
+    )
+
+
+def test_a_directory_that_is_named_in_another_spelling_is_refused_with_the_right_one(
+    place: Path, work: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("Proj/Secrets", "Home"):
+        (place / name).mkdir(parents=True)
+    monkeypatch.setattr(paths, "entry", ignoring(place))
+    home, proj = place / "Home", f"{place}/proj"
+    assert resolved(f"{place}/Proj", home).roots == [f"{place}/Proj"]
+    nothing: list[str] = []
+    for workspace, of_user, write, show in (
+        (proj, home, nothing, nothing),
+        (str(work), home, [proj], nothing),
+        (str(work), home, nothing, [proj]),
+        (str(work), place / "HOME", nothing, nothing),
+        (f"{place}/hOME", home, nothing, nothing),
+    ):
+        with pytest.raises(OutliveError, match="which ignores case, lists it as") as raised:
+            resolved(workspace, of_user, write=write, show=show)
+        assert raised.value.code == "config_error"
+        assert str(raised.value.hint).endswith((f"{place}/Proj.", f"{place}/Home."))
+
+
+def test_what_is_hidden_is_found_by_any_spelling(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (place / "Proj/Secrets").mkdir(parents=True)
+    monkeypatch.setattr(paths, "entry", ignoring(place))
+    found = resolved(f"{place}/Proj", place / "home", hide=[f"{place}/PROJ/secrets"])
+    assert found.hide[0] == f"{place}/Proj/Secrets"
+
+
+def test_no_program_comes_from_a_workspace_by_another_spelling(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("Proj", "proj"):  # two for open(2), which cannot be taught to ignore case
+        (place / name).mkdir()
+        (place / name / "ssh").write_text("#!/bin/sh\n")
+        (place / name / "ssh").chmod(0o755)
+    env = {"PATH": f"{place}/proj", "HOME": f"{place}/home"}
+    own_programs.know([f"{place}/Proj"])
+    assert own_programs.find("ssh", env) == f"{place}/proj/ssh"
+    monkeypatch.setattr(paths, "entry", lambda path: real(path.replace("/proj", "/Proj")))
+    own_programs._seen_safe.clear()
+    with pytest.raises(OutliveError, match="passed over"):
+        own_programs.find("ssh", env)

@@ -198,3 +198,14 @@ def test_an_abstract_socket_outside_is_out_of_reach_where_landlock_scopes(ground
     assert "reached" not in answer["output"], answer
     assert "reached" in ground.outlive("run", "--wait", "--", ground.python, "-c", reach)["output"]
     wait.until(lambda: ground.outlive("status", server)["state"] == "exited")
+
+
+def test_a_directory_below_etc_is_hidden_as_any_other(cli: Cli, work: Path) -> None:
+    shown = cli.ok("run", "--wait", *INSIDE, "find /etc -mindepth 1 -maxdepth 3 -type f")["output"].splitlines()
+    folders = sorted({os.path.dirname(path) for path in shown} - {"/etc", "/etc/ssl", "/etc/pki/tls"})
+    assert folders
+    for folder in folders[:3]:
+        for mode in ("read-only", "workspace-write"):
+            hide = {"OUTLIVE_SANDBOX_HIDE": folder}
+            answer = cli.ok("run", "--wait", "--sandbox", mode, f"ls -A {folder}", env=hide)
+            assert (answer["exit_code"], answer["output"]) == (0, ""), (folder, answer)

@@ -8,7 +8,7 @@ import pytest
 
 from outlive.errors import OutliveError
 from outlive.supervisor.events import sinks
-from outlive.system import own_programs, workspaces
+from outlive.system import mounts, own_programs, workspaces
 from support.cli import Cli, Jobs
 from support.mounts import Mounts
 
@@ -45,6 +45,22 @@ def test_no_program_comes_from_a_workspace_by_another_mount(place: Path, work: P
     for folder in (whole / "tools", part):
         with pytest.raises(OutliveError, match="passed over"):
             own_programs.find("ssh", {"PATH": str(folder), "HOME": str(place / "home")})
+
+
+def test_no_program_comes_from_what_is_mounted_in_a_workspace_by_its_own_name(
+    place: Path, work: Path, mount: Mounts
+) -> None:
+    tools = place / "home/tools"
+    tools.mkdir()
+    (tools / "ssh").write_text("#!/bin/sh\n")
+    (tools / "ssh").chmod(0o755)
+    env = {"PATH": str(tools), "HOME": str(place / "home"), "XDG_STATE_HOME": f"{place}/state"}
+    assert own_programs.find("ssh", env) == str(tools / "ssh")
+    mount.bind("work/tools", tools)
+    workspaces.note([str(work)], env)
+    with pytest.raises(OutliveError, match="passed over"):
+        own_programs.find("ssh", env)
+    assert str(tools) in mounts.other_names([str(work)])
 
 
 def test_no_event_is_written_where_a_link_in_a_workspace_leads_by_another_mount(

@@ -16,8 +16,8 @@ from outlive.core.records import Granted, Sandbox
 from outlive.errors import OutliveError, argument, invalid, misconfigured
 from outlive.parts.sandbox.confinement import visible_paths
 from outlive.parts.sandbox.confinement.visible_paths import is_in
-from outlive.system import mounts, workspaces
-from outlive.system.paths import make_folders
+from outlive.system import interpreter, mounts, workspaces
+from outlive.system.paths import as_listed, is_in_one, make_folders, may_change
 
 if TYPE_CHECKING:  # a supervisor loads this, and no configuration
     from outlive.parts.sandbox.settings import Settings
@@ -28,10 +28,37 @@ _USUAL = (".config/outlive", ".local/share/outlive", ".local/state/outlive")
 _XDG = ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME")
 
 
+# Below one of SETTINGS where agents put working trees: .claude/worktrees/NAME, ~/.codex/worktrees/ID/NAME
+_TREES = "worktrees"
+# What lies in a git directory, also in one of another name than `.git`. A working tree may lie beside it
+_OF_GIT = frozenset("hooks info logs modules objects refs worktrees".split())
+
+
 def is_workspace(path: str, homes: Iterable[str]) -> bool:
-    """Return whether a directory is small enough to be writable because a server or a command line
-    was started in it: neither a home nor above one."""
-    return path != "/" and not any(is_in(home, [path]) for home in homes)
+    """Return whether a directory may be writable because a server or a command line was started in it: neither a home
+    nor above one, nor of the kernel, as /proc/sys and control groups are."""
+    if path == "/" or any(is_in(home, [path]) for home in homes) or is_in(path, ("/proc", "/sys")):
+        return False
+    mount = mounts.holding(path)
+    return mount is None or mount.type not in mounts.OF_KERNEL
+
+
+def _obeyed_above(path: str, git: str) -> str | None:
+    """Return the directory that a path lies in, or is, whose content git or tools run by themselves; None for none. With
+    `git` "write" a job may write what git runs."""
+    steps = path.split("/")
+    lower = [step.lower() for step in steps]  # a directory may ignore case
+    for at, name in enumerate(lower):
+        above = "/".join(steps[: at + 1])
+        is_settings = name in visible_paths.SETTINGS and not (lower[at + 1 : at + 2] == [_TREES] and lower[at + 2 :])
+        is_git = name == ".git" or (name in _OF_GIT and _is_git(os.path.dirname(above)))
+        if is_settings or (is_git and git != "write"):
+            return above
+    return None
+
+
+def _is_git(folder: str) -> bool:
+    return all(os.path.exists(f"{folder}/{name}") for name in ("HEAD", "objects"))
 
 
 class Ours(Value):
@@ -60,25 +87,32 @@ def resolved(
     """Return the sandbox of a job as it is stored. `workspace`: where the server or command line was started.
     `environment`: the caller's, whose toolchains are shown. Errors: config_error, invalid_argument."""
     writes = granted.mode == "workspace-write"
-    homes = list(dict.fromkeys(map(os.path.realpath, homes)))
+    homes = _as_listed(homes)
     home = homes[0]
     roots = [_own_name(workspace, "the directory that outlive was started in")] if workspace else []
     roots = [path for path in roots if is_workspace(path, homes)]
     roots += [_written(_expanded(path, home), homes) for path in settings.write]
     outer = [path for path in dict.fromkeys(roots) if not is_in(path, [root for root in roots if root != path])]
+    git = granted.git if writes else "read"
+    if writes:
+        _require_harmless(outer, git)
     hide = _to_hide(outer, settings, homes, ours, writes=writes)
     # Where a job can have decided where ~/.cache leads, nothing is made there
     caches = visible_paths.fixed(f"{home}/.cache", home, written=outer, states=hide)
     return Sandbox(
         mode=granted.mode,
         network=granted.network,
-        git=granted.git if writes else "read",
+        git=git,
         roots=outer,
         root_ids=[_identity(path) for path in outer],
         home=home,
         hide=hide,
-        show=[_expanded(path, home) for path in settings.show],
-        toolchains=[path for path in visible_paths.toolchains(environment or {}, home) if not is_in(path, outer)],
+        show=[_shown(path, home) for path in settings.show],
+        toolchains=[
+            path
+            for path in visible_paths.toolchains(environment or {}, home)
+            if not is_in(path, outer) and not _respells(path, hide)
+        ],
         protect=_to_protect(outer, ours),
         cache=_cache(caches, outer) if writes and outer and caches and os.path.isdir(home) else None,
         environment=list(settings.environment),
@@ -95,9 +129,12 @@ def note(sandbox: Sandbox, env: Mapping[str, str]) -> None:
 def stricter(before: Sandbox, *, settings: Settings, homes: list[str], ours: Ours) -> Sandbox:
     """Return the sandbox of a job that was defined earlier as it is to start now: what it may write stays, and it is
     kept from what it was kept from before and from what a new job there is kept from. Errors: config_error."""
-    homes = list(dict.fromkeys((before.home, *map(os.path.realpath, homes))))
-    hide = _to_hide(before.roots, settings, homes, ours, writes=before.mode == "workspace-write")
-    show = [_expanded(path, before.home) for path in settings.show]
+    homes = list(dict.fromkeys((before.home, *_as_listed(homes))))
+    writes = before.mode == "workspace-write"
+    if writes:
+        _require_harmless(before.roots, before.git)
+    hide = _to_hide(before.roots, settings, homes, ours, writes=writes)
+    show = [_shown(path, before.home) for path in settings.show]
     return Sandbox.replace(
         before,
         hide=[*dict.fromkeys((*before.hide, *hide))],
@@ -112,16 +149,34 @@ def _to_hide(roots: list[str], settings: Settings, homes: list[str], ours: Ours,
     """Return what is hidden from jobs that may write `roots`. Errors: config_error."""
     home = homes[0]
     secret = [_secret(path, roots) for path in (*ours.secret, *(f"{one}/{usual}" for one in homes for usual in _USUAL))]
-    secret = list(dict.fromkeys([*secret, os.path.realpath(f"{home}/{_CACHES}")]))
+    secret = list(dict.fromkeys([*secret, as_listed(os.path.realpath(f"{home}/{_CACHES}"))]))
     secret += mounts.other_names(secret)
     _require_apart(roots, secret)
+    secret = [path for path in secret if _may_come(path)]
     hidden = [_hidden(_expanded(path, home), roots) for path in settings.hide]
     _require_no_file(secret if writes else [], hidden, roots)
     return [*hidden, *secret]
 
 
+def _respells(path: str, hide: Iterable[str]) -> bool:
+    """Return whether a directory is another spelling of one that something to be hidden lies in, or lies in such a one:
+    shown by that name it would be seen."""
+    return any(
+        (is_in_one(one, path) and not is_in(one, [path])) or (is_in_one(path, one) and not is_in(path, [one]))
+        for one in hide
+    )
+
+
+def _may_come(path: str) -> bool:
+    """Return whether something is at a path, or this user could make it: the home of a service may be /usr/sbin."""
+    above = path
+    while not os.path.lexists(above):
+        above = os.path.dirname(above)
+    return above == path or may_change(above)
+
+
 def _to_protect(roots: list[str], ours: Ours) -> list[str]:
-    installed = [*map(os.path.realpath, ours.installed)]
+    installed = [*dict.fromkeys(map(as_listed, (*map(os.path.realpath, ours.installed), *interpreter.code())))]
     return [path for path in (*installed, *mounts.other_names(installed)) if is_in(path, roots)]
 
 
@@ -137,6 +192,30 @@ def _own_name(path: str, what: str) -> str:
     if real != path:
         message = f"{what} is a link, or lies behind one: {path}; nothing was run"
         raise misconfigured(message, f"Name the directory itself: {real}.")
+    _require_listed(path, what)
+    return path
+
+
+def _require_listed(path: str, what: str) -> None:
+    """Errors: config_error for a path that is spelled otherwise than its directories list it."""
+    listed = as_listed(path)
+    if listed != path:
+        message = (
+            f"{what} is named {path}, and its directory, which ignores case, lists it as {listed}; nothing was run"
+        )
+        raise misconfigured(message, f"Name it so, also for `cd`: {listed}.")
+
+
+def _as_listed(homes: list[str]) -> list[str]:
+    """Return home directories without links. Errors: config_error for a HOME of another spelling."""
+    real = [*map(os.path.realpath, homes)]
+    _require_listed(real[0], "HOME")
+    return [*dict.fromkeys(map(as_listed, real))]
+
+
+def _shown(path: str, home: str) -> str:
+    path = _expanded(path, home)
+    _require_listed(path, "a directory of [sandbox] show")
     return path
 
 
@@ -144,8 +223,8 @@ def _written(path: str, homes: list[str]) -> str:
     """Return a directory of [sandbox] write, which is made if it is missing."""
     path = _own_name(path, "a directory of [sandbox] write")
     if not is_workspace(path, homes):
-        message = f"[sandbox] write names {path}, a home directory or one above it"
-        raise misconfigured(message, "Name directories in it.")
+        message = f"[sandbox] write names {path}, a home directory or one above it, or one of the kernel"
+        raise misconfigured(message, "Name directories in your home.")
     try:
         make_folders(path)
     except OSError as error:
@@ -158,7 +237,7 @@ def _hidden(path: str, roots: list[str]) -> str:
     if visible_paths.reached(path, roots) is None:
         message = f"[sandbox] hide names {path}, behind a link that a job can change"
         raise misconfigured(message, "Name the directory itself.")
-    return os.path.realpath(path)
+    return as_listed(os.path.realpath(path))
 
 
 def _secret(path: str, roots: list[str]) -> str:
@@ -166,7 +245,24 @@ def _secret(path: str, roots: list[str]) -> str:
     if visible_paths.reached(path, roots) is None:
         message = f"{path}, which is outlive's own, lies behind a link that a job could change; nothing was run"
         raise misconfigured(message, "Put the directory itself there, or start outlive in another directory.")
-    return os.path.realpath(path)
+    return as_listed(os.path.realpath(path))
+
+
+def _require_harmless(roots: list[str], git: str) -> None:
+    """Errors: config_error if a job that may write `roots` would change what runs outside of it."""
+    code = [*map(as_listed, interpreter.code())]
+    code += mounts.other_names(code)
+    for root in roots:
+        obeyed = _obeyed_above(root, git)
+        if is_in(root, code):
+            what = "outlive loads its own code from there"
+        elif obeyed is not None:
+            what = f"what is in {obeyed} is run outside of the sandbox"
+        else:
+            continue
+        message = f"{root} cannot be writable for a job: {what}; nothing was run"
+        hint = "Start outlive in the directory of the project, or take it out of [sandbox] write; read-only jobs may run there."
+        raise misconfigured(message, hint)
 
 
 def _require_apart(roots: list[str], secret: Iterable[str]) -> None:

@@ -173,8 +173,10 @@ class Guard:
 
     def _keep_hooks(self, git: str, path: str) -> None:
         reached = None if self._winds(path) else visible_paths.reached(os.path.normpath(path), self._roots)
-        if reached is None or reached in self._roots:
-            what = "is behind a link, or `..`" if reached is None else "has more than hooks in it"
+        if reached is None or any(is_in(root, [reached]) for root in self._roots):
+            what = (
+                "is behind a link, or `..`" if reached is None else "has a writable directory in it, or more than hooks"
+            )
             raise Unguarded(f"{path}, from which {git} runs hooks, {what}: set core.hooksPath to another, {_WRITE}")
         if is_in(reached, self._roots):
             if self._keep_folder(reached):  # a mount on it goes when you make it anew meanwhile

@@ -19,7 +19,7 @@ from typing import Protocol
 
 from outlive.core.records import Sandbox
 from outlive.core.rights import identity_of
-from outlive.parts.sandbox.confinement import gitconfig, visible_paths
+from outlive.parts.sandbox.confinement import gitconfig, hidden, visible_paths
 from outlive.parts.sandbox.confinement.search import Unguarded
 from outlive.parts.sandbox.confinement.visible_paths import is_in
 from outlive.system import fds
@@ -131,16 +131,16 @@ def add(mounts: Mounts, sandbox: Sandbox, cwd: str, guarded: Callable[[], Guard 
     for root, identity in zip(sandbox.roots, sandbox.root_ids, strict=True):
         mounts.bind(root, identity, writable=writable)
     areas = visible_paths.visible(sandbox, mounts.entries)
-    hidden = _to_hide(mounts, sandbox, areas, writable=writable)
+    covered = hidden.to_cover(sandbox, mounts.entries, areas)
     guard = guarded()
     kept = guard.kept if guard is not None else []
-    require_one_spelling([*kept, *hidden], areas)
-    for path in pinned([*kept, *hidden], sandbox.roots) if writable else ():
+    require_one_spelling([*kept, *covered], areas)
+    for path in pinned([*kept, *covered], sandbox.roots) if writable else ():
         if os.path.isdir(path):
             mounts.bind(path, writable=True)
     if guard is not None:
         guard.mount(mounts)
-    for path in hidden:
+    for path in covered:
         mounts.empty(path, "0555")
     for path in (cwd, *sandbox.show, *sandbox.toolchains):
         mounts.link_on_the_way(path)
@@ -174,9 +174,8 @@ def _system(mounts: Mounts, home: str) -> None:
             mounts.read_only(path)
     mounts.words += ["--perms", "0755", "--dir", "/etc", "--perms", "0755", "--dir", "/sys"]
     names = set(os.listdir("/etc"))
-    for name in (*visible_paths.ETC_FOLDERS, *sorted(one for one in names if one.startswith("java-"))):
-        if name.split("/")[0] in names and os.path.isdir(f"/etc/{name}"):
-            mounts.read_only(f"/etc/{name}")
+    for path in visible_paths.of_etc():
+        mounts.read_only(path)
     for name in visible_paths.ETC_FILES:
         if name.split("/")[0] in names:
             _etc_file(mounts, f"/etc/{name}")
@@ -383,34 +382,6 @@ def _chosen(mounts: Mounts, sandbox: Sandbox) -> None:
         if is_new and not is_in(sandbox.home, [path]):
             mounts.bind(path)
             there.append(path)
-
-
-def _to_hide(mounts: Mounts, sandbox: Sandbox, areas: list[str], *, writable: bool) -> list[str]:
-    """Return what is to be covered in something that is shown: a directory, and not what is in it,
-    which is gone with it; something missing if the job could make it."""
-    covered: list[str] = []
-    shown_at = [os.path.join(sandbox.home, name) for name in mounts.entries]
-    links = [(at, os.path.realpath(at)) for at in shown_at if os.path.islink(at)]
-    # Where one is shown that lies in a directory of the home's which is a link
-    behind = [at + one.removeprefix(real) for one in sandbox.hide for at, real in links if is_in(one, [real])]
-    for path in sorted({*sandbox.hide, *behind}):
-        above = any(is_in(area, [path]) for area in areas) and not any(is_in(root, [path]) for root in sandbox.roots)
-        if is_in(path, covered) or not (above or is_in(path, areas)) or path in sandbox.roots:
-            continue
-        if is_in(path, sandbox.roots) and (writable or os.path.isdir(path)):
-            _make_to_hide(path)  # what leads to a mount cannot be renamed if it is there before
-        if os.path.isdir(path):
-            covered.append(path)
-    return covered
-
-
-def _make_to_hide(path: str) -> None:
-    """Make a directory that is to be hidden, unless it is there. Errors: Unguarded if another one would be hidden."""
-    try:
-        make_folders(path, 0o700)
-    except OSError as error:
-        what = f"{error.filename}: {error.strerror}"
-        raise Unguarded(f"{path} cannot be hidden from the job, which may have made what is there ({what})") from error
 
 
 def pinned(paths: Iterable[str], roots: list[str]) -> list[str]:

@@ -137,7 +137,20 @@ def visible(sandbox: Sandbox, known: Mapping[str, str] | None = None) -> list[st
     if they were looked up before."""
     names = entries(sandbox) if known is None else known
     at_home = [os.path.join(sandbox.home, name) for name in names]
-    return [*at_home, *names.values(), *map(os.path.realpath, SYSTEM), *chosen(sandbox), *sandbox.roots]
+    of_run = filter(os.path.exists, OF_RUN)  # `hide` may name /run, which is a job's own
+    system = [
+        *map(os.path.realpath, (*SYSTEM, *OF_KERNEL, *of_run)),
+        *(path for both in of_etc().items() for path in both),
+    ]
+    return [*at_home, *names.values(), *system, *chosen(sandbox), *sandbox.roots]
+
+
+def of_etc() -> dict[str, str]:
+    """Return the directories of /etc that are shown, each with where it leads."""
+    there = set(listed("/etc"))
+    names = (*ETC_FOLDERS, *sorted(one for one in there if one.startswith("java-")))
+    paths = (f"/etc/{name}" for name in names if name.split("/")[0] in there)
+    return {path: os.path.realpath(path) for path in paths if os.path.isdir(path)}
 
 
 def toolchains(environment: Mapping[str, str], home: str) -> list[str]:
