@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import sys
 from importlib.machinery import PathFinder
 
 import outlive
-from outlive.system.paths import is_in
+from outlive.system.paths import as_listed, is_in
 
 _OURS = os.path.dirname(outlive.DIRECTORY)
 # In the place of what Python does before the first line of a program (it is started with -S). A project beside outlive in
@@ -35,13 +36,14 @@ def installed() -> list[str]:
     return [*dict.fromkeys((sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix, _OURS, *archives))]
 
 
-def code() -> list[str]:
+@functools.cache
+def code() -> tuple[str, ...]:
     """Return the directories that processes of outlive load code from: of its Python, of packages, of outlive itself, and
     those of its programs. Without links. What a `.pth` or PYTHONPATH adds is none of them."""
     places = [path for path in sys.path if os.path.isabs(path) and path.endswith(("/site-packages", "/dist-packages"))]
     places += map(os.path.dirname, (os.__file__, sys.executable, os.path.realpath(sys.executable)))
     places.append(outlive.DIRECTORY)
-    return [*dict.fromkeys(map(os.path.realpath, places))]
+    return tuple(dict.fromkeys(as_listed(os.path.realpath(path)) for path in places))
 
 
 def words(python: str, flags: str, module: str) -> list[str]:

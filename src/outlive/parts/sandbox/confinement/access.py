@@ -176,7 +176,7 @@ def _may_come(path: str) -> bool:
 
 
 def _to_protect(roots: list[str], ours: Ours) -> list[str]:
-    installed = [*dict.fromkeys(map(as_listed, (*map(os.path.realpath, ours.installed), *interpreter.code())))]
+    installed = [*dict.fromkeys((*(as_listed(os.path.realpath(path)) for path in ours.installed), *interpreter.code()))]
     return [path for path in (*installed, *mounts.other_names(installed)) if is_in(path, roots)]
 
 
@@ -250,8 +250,7 @@ def _secret(path: str, roots: list[str]) -> str:
 
 def _require_harmless(roots: list[str], git: str) -> None:
     """Errors: config_error if a job that may write `roots` would change what runs outside of it."""
-    code = [*map(as_listed, interpreter.code())]
-    code += mounts.other_names(code)
+    code = (*interpreter.code(), *mounts.other_names(interpreter.code()))
     for root in roots:
         obeyed = _obeyed_above(root, git)
         if is_in(root, code):
