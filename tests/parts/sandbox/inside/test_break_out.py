@@ -31,6 +31,7 @@ _CONNECT = "import socket,sys; socket.socket(socket.AF_UNIX).connect(sys.argv[1]
 _VSOCK = "import socket; socket.socket(40, socket.SOCK_STREAM)"
 _CALL = "import ctypes,os,sys; a=list(map(int,sys.argv[1:])); sys.exit(ctypes.CDLL(None).syscall(a[os.uname().machine!='x86_64'],*a[2:])<0)"
 _RING = "import ctypes,sys; c=ctypes.CDLL(None,use_errno=True); c.syscall(425,1,0); sys.exit(ctypes.get_errno()!=14)"
+_LEASE = 'import fcntl; fcntl.fcntl(open(".git/config"), fcntl.F_SETLEASE, fcntl.F_WRLCK)'
 _TYPE = "import fcntl,termios; fcntl.ioctl(0, termios.TIOCSTI, b'x')"
 
 # Each ends with status 0 if it gets out. HOST: a directory that no sandbox may write. ROOT: the job root. OUTSIDER: a
@@ -64,6 +65,7 @@ ATTEMPTS = {
     "use a keyring": f'{PYTHON} "{_CALL}" 250 219 0 -3 0',
     "use io_uring": f'{PYTHON} "{_RING}"',
     "ask for the log of the kernel": f'{PYTHON} "{_CALL}" 103 116 10 0 0',
+    "keep others from opening a file that it may only read": f"{PYTHON} '{_LEASE}'",
     "type into the terminal": f"script -qec \"{PYTHON} '{_TYPE}'\" /dev/null",
     "gain rights by a set-uid program": "grep -q 'NoNewPrivs:.*0' /proc/self/status",
     "have capabilities in reach": "grep -q 'CapBnd:.*f' /proc/self/status",
