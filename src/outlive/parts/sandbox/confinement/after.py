@@ -286,12 +286,9 @@ def _behead(folder: int) -> None:
     with Closing(git):
         try:
             _moved(git, "HEAD")
-        except FileNotFoundError:
-            return
-        except OSError as error:
-            if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+        except OSError:
+            if "HEAD" in os.listdir(git):
                 raise
-            os.unlink("HEAD", dir_fd=git)  # a new name needs room
 
 
 def _was_allowed(folder: int) -> bool:
@@ -370,7 +367,8 @@ def _are_samples(git: int) -> bool:
 
 
 def _moved(folder: int, name: str) -> str:
-    """Give an entry a name that git does not know, and return it."""
+    """Give an entry a name that git does not know, and return it. Errors: OSError. Where there is no room for a new name, a
+    file is removed before that."""
     target = name + _SUFFIX
     while True:
         try:
@@ -379,10 +377,15 @@ def _moved(folder: int, name: str) -> str:
             break
         target = f"{name}{_SUFFIX}-{os.urandom(4).hex()}"
     try:
-        os.rename(name, target, src_dir_fd=folder, dst_dir_fd=folder)
-    except PermissionError:
-        _was_allowed(folder)
-        os.rename(name, target, src_dir_fd=folder, dst_dir_fd=folder)
+        try:
+            os.rename(name, target, src_dir_fd=folder, dst_dir_fd=folder)
+        except PermissionError:
+            _was_allowed(folder)
+            os.rename(name, target, src_dir_fd=folder, dst_dir_fd=folder)
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            os.unlink(name, dir_fd=folder)
+        raise
     return target
 
 

@@ -11,7 +11,7 @@ from outlive.core.quoted import quoted
 _PLAIN_PATH = re.compile(r"[\w/.+@%=:-]+")  # one word
 _SAYS = {  # the most urgent first
     "settings": "{path} is new or changed, and editors or agents may run commands from it",
-    "armed": "{path} is a git repository that was made since the job started and that may run programs; it was not renamed: look at its config and hooks before you use git there",
+    "armed": "{path} is a git repository that was made since the job started and that may run programs; it was not renamed (without room on the disk its HEAD, or the file, is removed): look at its config and hooks before you use git there",
     "moved": "{path} is a git repository that was made while the job ran and that may run programs: it is now {moved_to}, which git does not know",
     "changed": "the config or the hooks of {path} changed while the job ran: look at them before you use git there",
     "hooks": "{path} was made since the job started, and git will run it or what is in it; it was not renamed: look at it before you use git there",
