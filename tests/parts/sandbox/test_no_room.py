@@ -24,7 +24,7 @@ def _in(root: Path) -> Sandbox:
 def test_a_repository_is_none_any_more_where_it_cannot_be_renamed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, git: str, number: int
 ) -> None:
-    before = after.Before.of(guard.guarded(_in(tmp_path)))
+    before = after.Before.found_by(guard.guarded(_in(tmp_path)))
     place = tmp_path / "new"
     place.mkdir()
     if git == "file":
