@@ -37,7 +37,7 @@ _SNAPSHOT = """
 import errno, fcntl, os, sys
 for number in (0x50009401, 0x5000940e, 0x5000940f, 0x50009417, 0x50009418, 0x4008941a, 0x5000943f, 0x4020bc10, 0x4020bc11):
     try:
-        fcntl.ioctl(os.open(".", os.O_RDONLY), number, bytes(4096))
+        fcntl.ioctl(os.open(".", os.O_RDONLY), number, bytearray(4096))
     except OSError as error:
         if error.errno == errno.EPERM: continue
     sys.exit(0)
