@@ -13,16 +13,18 @@ from outlive.system.paths import as_listed, is_in
 _OURS = os.path.dirname(outlive.DIRECTORY)
 # In the place of what Python does before the first line of a program (it is started with -S). A project beside outlive in
 # one environment has a `.pth`, which names a workspace: a job writes the `sitecustomize.py` there that Python would run.
-# Only where outlive is itself a project of that kind all are read. OpenSSL would load libraries that its configuration
+# Only that of outlive itself is read, as hatchling names it where outlive is a project of that kind, and there the one that
+# measures which lines are run (coverage). OpenSSL would load libraries that its configuration
 # names; jobs get the variables all the same. This stands in packaging/outlive and in inside_allocation.sh too
 SITE = """\
 import os, site, sys
 for name in ("OPENSSL_CONF", "OPENSSL_ENGINES", "OPENSSL_MODULES"):
     os.unsetenv(name)
 taken = site.addpackage
-def is_development(folder):
-    return any("outlive" in name and name.endswith(".pth") for name in os.listdir(folder))
-site.addpackage = lambda folder, name, known: taken(folder, name, known) if is_development(folder) else known
+ours = "_editable_impl_outlive.pth"
+def is_ours(folder, name):
+    return name == ours or (name == "a1_coverage.pth" and ours in os.listdir(folder))
+site.addpackage = lambda folder, name, known: taken(folder, name, known) if is_ours(folder, name) else known
 site.execsitecustomize = site.execusercustomize = lambda: None
 site.main()
 """

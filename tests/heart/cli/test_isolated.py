@@ -101,7 +101,13 @@ def test_the_command_outside_of_an_environment_finds_the_python_of_its_packages(
     assert "python3 -m outlive" in done.stderr
 
 
-@pytest.fixture(params=["{src}", "import sys; sys.path.insert(0, {src!r})"])
+@pytest.fixture(
+    params=[
+        ("__editable__.project.pth", "{src}"),
+        ("__editable__.outlive_tools-0.1.pth", "{src}"),
+        ("_editable_impl_outlive_tools.pth", "import sys; sys.path.insert(0, {src!r})"),
+    ]
+)
 def beside(request: pytest.FixtureRequest, place: Path, work: Path, hostile: dict[str, str]) -> Path:
     """The command in an environment with a project: its editable install puts a `.pth` beside the packages of outlive,
     which leads to a workspace."""
@@ -109,7 +115,8 @@ def beside(request: pytest.FixtureRequest, place: Path, work: Path, hostile: dic
     (place / "own" / "bin").mkdir(parents=True)
     packages.mkdir(parents=True)
     (packages / "outlive").symlink_to(CHECKOUT / "src" / "outlive")
-    (packages / "__editable__.project.pth").write_text(request.param.format(src=str(work / "src")) + "\n")
+    name, way = request.param
+    (packages / name).write_text(way.format(src=str(work / "src")) + "\n")
     (place / "own" / "bin" / "python").symlink_to(os.path.realpath(sys.executable))
     shutil.copy(Path(sys.prefix) / "pyvenv.cfg", place / "own")
     return Path(shutil.copy(CHECKOUT / "packaging" / "outlive", place / "own" / "bin"))
@@ -123,6 +130,20 @@ def test_a_project_beside_outlive_in_one_environment_is_not_imported(
     assert "there" in typed(beside, "run", "--wait", "echo there", env={})
     end(jobs, root)
     assert not (place / "ran").exists(), (place / "ran").read_text()
+
+
+def test_a_project_beside_an_outlive_in_development_is_not_imported(tmp_path: Path) -> None:
+    """The `.pth` of outlive leads to its code; that of another project is not read there either."""
+    packages = tmp_path / "lib" / f"python3.{sys.version_info.minor}" / "site-packages"
+    packages.mkdir(parents=True)
+    for name, folder in (("_editable_impl_outlive.pth", "ours"), ("__editable__.outlive_tools-0.1.pth", "theirs")):
+        (tmp_path / folder).mkdir()
+        (packages / name).write_text(f"{tmp_path / folder}\n")
+    before, _, last = interpreter.SITE.rpartition("site.main()")
+    code = f"{before}site.addsitepackages(set(), [{str(tmp_path)!r}])\n{last}print(*sys.path, sep='\\n')"
+    done = subprocess.run([sys.executable, "-I", "-S", "-c", code], capture_output=True, text=True, check=True)
+    assert str(tmp_path / "ours") in done.stdout.splitlines()
+    assert str(tmp_path / "theirs") not in done.stdout.splitlines()
 
 
 def test_openssl_reads_no_configuration_that_a_variable_names(work: Path) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from outlive.parts.demo import main as demo
+from outlive.system import workspaces
 from support.cli import Cli, environment
 from support.preloaded import OUTLIVE
 from support.tiers import slow
@@ -38,6 +39,15 @@ def test_the_demo_proves_that_no_line_is_missing_and_clears_up(cli: Cli, scratch
     assert "\x1b" not in done.stdout, "colours without a terminal"
     assert not done.stderr
     assert nothing_left_in(scratch)
+
+
+def test_it_takes_no_place_that_a_job_may_write(cli: Cli, work: Path) -> None:
+    """A job would write the configuration there, and with it what the demonstration runs."""
+    (work / "tmp").mkdir()
+    workspaces.note([str(work)], os.environ)
+    said = cli.error("demo", env={"TMPDIR": str(work / "tmp")}, code="invalid_argument")
+    assert "TMPDIR" in str(said)
+    assert not os.listdir(work / "tmp")
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, slow(signal.SIGTERM), slow(signal.SIGHUP)])

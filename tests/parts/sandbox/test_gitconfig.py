@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import fcntl
+import os
 import shutil
+import signal
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from outlive.parts.sandbox.confinement import gitconfig
+from outlive.parts.sandbox.confinement.search import Unguarded
+from outlive.system.fds import Closing
 from support.devices import opens_device
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
@@ -47,6 +53,44 @@ def test_a_remote_for_which_git_runs_a_program_of_path_is_not_harmless() -> None
         assert not gitconfig.is_harmless(f'[branch "main"]\n\tremote = {url}\n'), url
     for url in ("https://[::1]/x", "ssh://git@host/x", "git@host:x/y", "/a/b", "../a", "file:///a"):
         assert gitconfig.is_harmless(f'[remote "origin"]\n\turl = {url}\n'), url
+
+
+@pytest.mark.parametrize(
+    ("name", "reads"),
+    [
+        ("config", lambda git: gitconfig.Named(gitconfig.files_of(git), "/h")),
+        ("config.worktree", lambda git: gitconfig.Named(gitconfig.files_of(git), "/h")),
+        ("commondir", gitconfig.common),
+        ("gitdir", gitconfig.working_tree),
+        (".git", lambda top: gitconfig.linked(f"{top}/.git", top)),
+    ],
+)
+def test_what_another_process_keeps_from_being_read_is_not_taken_for_missing(
+    tmp_path: Path, name: str, reads: Callable[[str], object]
+) -> None:
+    (tmp_path / name).write_text("gitdir: /it\n")
+    before = signal.signal(signal.SIGIO, signal.SIG_IGN)  # that others open the file is told by it
+    with Closing(os.open(tmp_path / name, os.O_RDONLY)) as fd:
+        fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_WRLCK)
+        with pytest.raises(Unguarded, match=f"{name} cannot be read"):
+            reads(str(tmp_path))
+    signal.signal(signal.SIGIO, before)
+
+
+def test_what_is_no_file_of_settings_names_nothing(tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "file").write_text("")
+    (tmp_path / "link").symlink_to("file")
+    (tmp_path / "round").symlink_to("round")
+    os.mkfifo(tmp_path / "fifo")
+    for name in ("nothing", "folder", "link", "fifo", "file/below", "round/below"):
+        assert gitconfig.read(str(tmp_path / name)) is None, name
+
+
+def test_settings_that_are_not_read_to_their_end_are_not_taken_for_missing(tmp_path: Path) -> None:
+    (tmp_path / "commondir").write_text("../it\0" + "x" * 70_000)
+    with pytest.raises(Unguarded, match="longer than"):
+        gitconfig.common(str(tmp_path))
 
 
 def test_a_device_in_place_of_settings_is_not_opened(tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ from mcp.types import Implementation
 from outlive.cli import stdio
 from outlive.core.units import seconds_of
 from outlive.errors import invalid
-from outlive.system import process, tree
+from outlive.system import own_programs, process, tree
 from outlive.system.interpreter import isolated
 from outlive.verbs.spec import GlobalOptions
 
@@ -54,6 +54,10 @@ def main(_values: Mapping[str, object], options: GlobalOptions) -> int:
         if value:
             hint = "Leave it out: your jobs and your configuration are not touched."
             raise invalid(name, f"outlive demo has a job root of its own and takes no --{name}", hint=hint, usage=True)
+    if not own_programs.is_safe(tempfile.gettempdir(), os.environ):  # it would be configured from there
+        raise invalid(
+            "TMPDIR", f"jobs may write {tempfile.gettempdir()}, the directory for temporary files: name another"
+        )
     _end_as_interrupted()
     demo = _Demo(os.path.realpath(tempfile.mkdtemp(prefix="outlive-demo-")))
     try:

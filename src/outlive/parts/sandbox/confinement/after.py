@@ -12,19 +12,16 @@ import contextlib
 import errno
 import json
 import os
-import re
-import shlex
 import stat
 import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from outlive.core.members import parse_json
-from outlive.core.quoted import quoted
 from outlive.core.record import Value
 from outlive.core.records import Sandbox, State
 from outlive.core.rights import identity_of
-from outlive.parts.sandbox.confinement import gitconfig, search, visible_paths
+from outlive.parts.sandbox.confinement import findings_said, gitconfig, search, visible_paths
 from outlive.parts.sandbox.confinement.guard import CHANGES, Guard, changes, obeyed_anew
 from outlive.parts.sandbox.confinement.mounts import rename_cache
 from outlive.parts.sandbox.confinement.visible_paths import is_in
@@ -40,23 +37,10 @@ _PLAIN = frozenset(
     "HEAD FETCH_HEAD ORIG_HEAD config description hooks info objects refs branches packed-refs logs shallow index "
     "COMMIT_EDITMSG MERGE_HEAD MERGE_MODE MERGE_MSG AUTO_MERGE gc.log".split()
 )
-_PLAIN_PATH = re.compile(r"[\w/.+@%=:-]+")  # one word
 _MOST = 50  # of each kind that is reported: none pushes another out
 _MOST_NAMED = 5  # of these in a message
 _DEEPEST = 50  # directories in each other in a git directory that may be harmless; git makes few
 _OPENING_S = 10.0  # directories that were shut, each of which may have another one in it, are opened for so long
-_SAYS = {  # the most urgent first
-    "settings": "{path} is new or changed, and editors or agents may run commands from it",
-    "armed": "{path} is a git repository that was made since the job started and that may run programs; it was not renamed: look at its config and hooks before you use git there",
-    "moved": "{path} is a git repository that was made while the job ran and that may run programs: it is now {moved_to}, which git does not know",
-    "changed": "the config or the hooks of {path} changed while the job ran: look at them before you use git there",
-    "hooks": "{path} was made since the job started, and git will run it or what is in it; it was not renamed: look at it before you use git there",
-    "moved hooks": "{path} was made while the job ran, and git would run it or what is in it: it is now {moved_to}",
-    "link": "{path} was a link into the cache of the sandbox, and is removed",
-    "program": "{path} is new or changed, and settings of git name it: look at it before you use git there",
-    "unchecked": "{path} could not be searched to its end for repositories: do not run git below it before you have looked at what is new there",
-    "repository": "{path} is a git repository that was made while the job ran",
-}
 
 
 class Before(Value):
@@ -124,14 +108,6 @@ def check(sandbox: Sandbox, before: Before | None, *, renames: bool = True) -> l
     # What is new in a directory of the job does not push out what is new at the top, or in a repository that was there
     tops = sandbox.roots, {os.path.dirname(git) for git in before.repositories}
     return sorted(findings, key=lambda one: [os.path.dirname(one["path"]) not in some for some in tops])
-
-
-def _bounded(findings: list[dict[str, str]], most: int) -> list[dict[str, str]]:
-    """Return up to `most` findings of each kind, the most urgent kind first."""
-    by_kind: dict[str, list[dict[str, str]]] = {kind: [] for kind in _SAYS}
-    for one in findings:
-        by_kind[_said_as(one)].append(one)
-    return [one for same in by_kind.values() for one in same[:most]]
 
 
 class _Root:
@@ -250,9 +226,13 @@ class _Root:
         """Return whether a file `.git` names a directory in a repository that was read-only, and is named
         by that: you made a linked working tree or checked out a submodule while the job ran. A job
         cannot write the word back; it could take the place of a working tree that was gone before it."""
-        target = gitconfig.linked(".git", path, folder)
-        is_named = target is not None and self._is_in_known(target) and gitconfig.tree_in(target, [self._path]) == path
-        return is_named and os.path.join(path, ".git") not in self._before.missing
+        with contextlib.suppress(OSError):
+            target = gitconfig.linked(".git", path, folder)
+            is_named = (
+                target is not None and self._is_in_known(target) and gitconfig.tree_in(target, [self._path]) == path
+            )
+            return is_named and os.path.join(path, ".git") not in self._before.missing
+        return False
 
     def _in_moved(self, path: str) -> list[dict[str, str]]:
         """Return what is in a directory that was `.git`, where no search looks."""
@@ -306,12 +286,9 @@ def _behead(folder: int) -> None:
     with Closing(git):
         try:
             _moved(git, "HEAD")
-        except FileNotFoundError:
-            return
-        except OSError as error:
-            if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+        except OSError:
+            if "HEAD" in os.listdir(git):
                 raise
-            os.unlink("HEAD", dir_fd=git)  # a new name needs room
 
 
 def _was_allowed(folder: int) -> bool:
@@ -376,8 +353,10 @@ def _has_files_alone(folder: int, *, single: bool = True, depth: int = 0) -> boo
 
 
 def _has_harmless_settings(git: int) -> bool:
-    text = gitconfig.read("config", git)
-    return text is not None and gitconfig.is_harmless(text)
+    with contextlib.suppress(OSError):
+        text = gitconfig.read("config", git)
+        return text is not None and gitconfig.is_harmless(text)
+    return False
 
 
 def _are_samples(git: int) -> bool:
@@ -388,7 +367,8 @@ def _are_samples(git: int) -> bool:
 
 
 def _moved(folder: int, name: str) -> str:
-    """Give an entry a name that git does not know, and return it."""
+    """Give an entry a name that git does not know, and return it. Errors: OSError. Where there is no room for a new name, a
+    file is removed before that."""
     target = name + _SUFFIX
     while True:
         try:
@@ -397,10 +377,15 @@ def _moved(folder: int, name: str) -> str:
             break
         target = f"{name}{_SUFFIX}-{os.urandom(4).hex()}"
     try:
-        os.rename(name, target, src_dir_fd=folder, dst_dir_fd=folder)
-    except PermissionError:
-        _was_allowed(folder)
-        os.rename(name, target, src_dir_fd=folder, dst_dir_fd=folder)
+        try:
+            os.rename(name, target, src_dir_fd=folder, dst_dir_fd=folder)
+        except PermissionError:
+            _was_allowed(folder)
+            os.rename(name, target, src_dir_fd=folder, dst_dir_fd=folder)
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            os.unlink(name, dir_fd=folder)
+        raise
     return target
 
 
@@ -413,14 +398,14 @@ def looked_at(folder: int, sandbox: Sandbox, state: State, tell: Callable[..., N
         return state
     reported = _reported(folder)
     every = [one for one in check(sandbox, Before.read(folder), renames=renames) if _known_as(one) not in reported]
-    findings = _bounded(every, _MOST)
+    findings = findings_said.bounded(every, _MOST)
     if not findings:
         return state
     tell("workspace_changed", found=findings)
     with contextlib.suppress(OSError):  # without room they are reported twice
         _write(_REPORTED, folder, [*reported, *map(_known_as, findings)])
-    named = _bounded(findings, _MOST_NAMED)
-    sentences = [*map(_sentence, named)]
+    named = findings_said.bounded(findings, _MOST_NAMED)
+    sentences = [*map(findings_said.sentence, named)]
     if len(every) > len(named):
         unlisted = len(every) - len(findings)
         listed = f"{len(findings) - len(named)} more are in the events of the job"
@@ -430,19 +415,3 @@ def looked_at(folder: int, sandbox: Sandbox, state: State, tell: Callable[..., N
 
 def _known_as(finding: Mapping[str, str]) -> list[str]:
     return [finding["kind"], finding["path"], finding.get("moved_to", "")]
-
-
-def _said_as(finding: Mapping[str, str]) -> str:
-    """Return which sentence a finding gets."""
-    moved = "moved hooks" if finding["kind"] == "hooks" else "moved"
-    return moved if "moved_to" in finding else finding["kind"]
-
-
-def _sentence(finding: Mapping[str, str]) -> str:
-    return _SAYS[_said_as(finding)].format(**{name: _as_path(value) for name, value in finding.items()})
-
-
-def _as_path(path: str) -> str:
-    """Return a path in quotes if it has a blank or a mark in it: its words are no part of the sentence."""
-    shown = quoted(path)
-    return shown if shown != path or _PLAIN_PATH.fullmatch(path) else shlex.quote(path)

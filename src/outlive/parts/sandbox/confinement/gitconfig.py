@@ -3,6 +3,7 @@ those of a repository run anything."""
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import select
@@ -92,8 +93,11 @@ def settings(text: str) -> Iterator[tuple[str, str, str, str]]:
 
 
 def without_secrets(path: str, name: str) -> str | None:
-    """Return what a job sees of the user's file `name` of OF_USER; None if there is none."""
-    data = _beginning(path, None, _MOST_BYTES)
+    """Return what a job sees of the user's file `name` of OF_USER; None if there is none that can be read."""
+    try:
+        data = _beginning(path, None, _MOST_BYTES)
+    except Unguarded:
+        return None
     if data is None:
         return None
     text = data.decode("utf-8", "surrogateescape")
@@ -161,7 +165,7 @@ def _named_tree(git: str) -> str | None:
     back = path_in(os.path.join(git, "gitdir")).strip()
     if back:
         return os.path.dirname(os.path.join(git, back))
-    for section, _, key, value in settings(read(os.path.join(git, "config")) or ""):
+    for section, _, key, value in settings(read(os.path.join(git, "config"), most=_MOST_SETTINGS) or ""):
         if (section, key) == ("core", "worktree"):
             return os.path.join(git, value.strip('"'))
     return None
@@ -185,10 +189,10 @@ def registered(git: str, depth: int = 0) -> Iterator[str]:
 
 
 def _folders(folder: str, depth: int) -> Iterator[str]:
-    """Yield the git directories in a directory; the name of a submodule may have slashes in it."""
+    """Yield the git directories in a directory; the name of a submodule may have slashes in it. Errors: OSError."""
     try:
         names = os.listdir(folder)[:_MOST_FILES] if depth < _MOST_INCLUDED else []
-    except OSError:
+    except (FileNotFoundError, NotADirectoryError):
         return
     for path in (os.path.join(folder, name) for name in names):
         if os.path.lexists(os.path.join(path, "HEAD")):
@@ -203,8 +207,8 @@ def usual_files(home: str) -> list[str]:
 
 def of_user(sandbox: Sandbox) -> tuple[list[str], Named]:
     """Return the files of settings that git reads for the user in every directory, and what these
-    and the variables of the caller name."""
-    files = [*dict.fromkeys((*usual_files(sandbox.home), *sandbox.git_files))]
+    and the variables of the caller name. None are kept with git=write, and none are read. Errors: Unguarded."""
+    files = [*dict.fromkeys((*usual_files(sandbox.home), *sandbox.git_files))] if sandbox.git != "write" else []
     named = Named(files, sandbox.home)
     named.folders += sandbox.git_folders
     named.words |= dict.fromkeys(sandbox.git_words)
@@ -376,16 +380,30 @@ def path_in(path: str, folder: int | None = None) -> str:
 
 
 def read(path: str, folder: int | None = None, *, most: int = _MOST_BYTES) -> str | None:
-    """Return a regular file that is no link as text; None if it is none or longer than `most` bytes."""
+    """Return a regular file that is no link as text; None if there is none. Errors: Unguarded if it cannot be read, or is
+    longer than `most` bytes: it may name what is to be kept."""
     data = _beginning(path, folder, most + 1)
-    return None if data is None or len(data) > most else data.decode("utf-8", "surrogateescape")
+    if data is not None and len(data) > most:
+        raise _unread(path, f"is longer than {most:,} bytes")
+    return None if data is None else data.decode("utf-8", "surrogateescape")
 
 
 def _beginning(path: str, folder: int | None, most: int) -> bytes | None:
     """Return the first `most` bytes of a regular file that is no link; None if it is none. A FIFO, which a job may have
-    put there, is not waited for."""
+    put there, is not waited for. Errors: Unguarded for what is there and cannot be read: a process may hold it (a lease)."""
     try:
         with Closing(fds.open_regular(path, os.O_NOFOLLOW, dir_fd=folder)) as fd:
             return os.read(fd, most)
-    except OSError:
+    except (fds.NotRegular, FileNotFoundError, NotADirectoryError):
         return None
+    except OSError as error:
+        if error.errno == errno.ELOOP:  # links that lead nowhere
+            return None
+        raise _unread(path, f"cannot be read: {error.strerror}") from error
+
+
+def _unread(path: str, why: str) -> Unguarded:
+    return Unguarded(
+        f"{path} {why}; git may run what it names: change that, or give git=write, which leaves git unprotected while the "
+        "job runs"
+    )

@@ -8,7 +8,9 @@ the job could not write is read-only for it.
 from __future__ import annotations
 
 import os
+import re
 import stat
+import zlib
 from collections.abc import Callable, Iterable, Iterator
 
 from outlive.parts.sandbox.confinement.mounts import pinned
@@ -16,8 +18,15 @@ from outlive.parts.sandbox.confinement.search import Unguarded
 from outlive.parts.sandbox.confinement.visible_paths import is_in
 from outlive.system import fds
 
-# How git begins what it knows by its content alone: an object, a pack and what lies beside it
-_CONTENT = (b"x\x01", b"x\x5e", b"x\x9c", b"x\xda", b"PACK", b"\xfftOc", b"RIDX", b"MIDX", b"MTME", b"BITM", b"CGPH")
+# What git knows by its name and by how it begins: an object, a pack with its version, and what lies beside one
+_OBJECT = re.compile(r".*/\.git/objects/[0-9a-f]{2}/[0-9a-f]{38}([0-9a-f]{24})?")
+_PACKED = re.compile(r".*/\.git/objects/(pack/pack-|pack/multi-pack-index|info/).*")
+_KINDS = (b"blob ", b"tree ", b"commit ", b"tag ")  # how an object begins, inflated
+_HEADERS = (
+    *(b"PACK\0\0\0" + version for version in (b"\2", b"\3")),
+    *(b"\xfftOc\0\0\0\2", b"RIDX\0\0\0\1", b"MIDX\1", b"MIDX\2", b"MTME\0\0\0\1", b"BITM\0\1", b"CGPH\1"),
+)
+Name = tuple[tuple[int, int], str]  # device and inode of a directory, and a name in it: a bind mount shows it twice
 _MOST_MOUNTS = 100  # with more their directories are kept: each takes a quarter of a millisecond
 
 
@@ -25,23 +34,24 @@ def kept(roots: list[str], is_kept: Callable[[str], bool]) -> list[str]:
     """Return the files to be kept from a job because they have more names than it may write, or, of
     many, the directories that they lie in. `is_kept`: whether a directory is read-only for it
     anyway. Errors: Unguarded."""
-    names: dict[tuple[int, int], list[str]] = {}
+    names: dict[tuple[int, int], dict[str, Name]] = {}
     counts: dict[tuple[int, int], int] = {}
     for root in roots:
-        for path, status in _linked(root, is_kept):
+        for path, folder, status in _linked(root, is_kept):
             key = status.st_dev, status.st_ino
-            names.setdefault(key, []).append(path)
+            names.setdefault(key, {})[path] = folder, os.path.basename(path)
             counts[key] = status.st_nlink
-    return _folded([path for key, paths in names.items() if counts[key] > len(paths) for path in paths], roots)
+    return _folded([path for key, by in names.items() if counts[key] > len({*by.values()}) for path in by], roots)
 
 
-def _linked(root: str, is_kept: Callable[[str], bool]) -> Iterator[tuple[str, os.stat_result]]:
-    """Yield the files below a directory that have several names. A directory that cannot be read is
+def _linked(root: str, is_kept: Callable[[str], bool]) -> Iterator[tuple[str, tuple[int, int], os.stat_result]]:
+    """Yield the files below a directory that have several names, each with the identity of its directory. A directory that cannot be read is
     read-only for a job (search.c). Objects of git are left out, which clones share."""
     folders = [root]
     while folders:
         folder = folders.pop()
         try:
+            above = os.lstat(folder)
             with os.scandir(folder) as entries:
                 for entry in entries:
                     if entry.is_dir(follow_symlinks=False):
@@ -50,17 +60,26 @@ def _linked(root: str, is_kept: Callable[[str], bool]) -> Iterator[tuple[str, os
                     elif not entry.is_symlink():
                         status = entry.stat(follow_symlinks=False)
                         is_file = status.st_nlink > 1 and stat.S_ISREG(status.st_mode)
-                        if is_file and not ("/.git/objects/" in entry.path and _is_content(entry.path)):
-                            yield entry.path, status
+                        if is_file and not _is_content(entry.path):
+                            yield entry.path, (above.st_dev, above.st_ino), status
         except OSError:  # gone meanwhile, or shut
             continue
 
 
 def _is_content(path: str) -> bool:
+    """Return whether this is content of git, by its name and its beginning: git notices by a checksum what changes it."""
+    is_object = _OBJECT.fullmatch(path)
+    if not is_object and not _PACKED.fullmatch(path):
+        return False
     try:
         with fds.Closing(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)) as fd:
-            return os.read(fd, 4).startswith(_CONTENT)
-    except OSError:
+            beginning = os.read(fd, 64)
+        return (
+            zlib.decompressobj().decompress(beginning, 8).startswith(_KINDS)
+            if is_object
+            else beginning.startswith(_HEADERS)
+        )
+    except (OSError, zlib.error):
         return False
 
 

@@ -1,10 +1,12 @@
 """The filter of system calls in a sandbox: a classic BPF program for seccomp(2).
 
 It refuses what the namespaces do not: typing into a terminal (TIOCSTI, TIOCLINUX), new namespaces
-and mounts, the keyrings and the log of the kernel, which no namespace separates, programs for the kernel (bpf), io_uring, which
-makes sockets past the filter, the bits set-user-id and set-group-id, by which another user of the
-machine would get the rights of this one, and, without an open network, sockets of families that a
-network namespace does not separate.
+and mounts, the keyrings and the log of the kernel, which no namespace separates, programs for the
+kernel (bpf), io_uring, which makes sockets past the filter, the bits set-user-id and set-group-id, by
+which another user of the machine would get the rights of this one, leases of files, by which a job
+that only reads one keeps others from opening it, snapshots and subvolumes, which show what is covered
+and can be made such that nobody can rename what is in them, and, without an open network, sockets of
+families that a network namespace does not separate.
 """
 
 from __future__ import annotations
@@ -15,10 +17,15 @@ import struct
 Instruction = tuple[int, int, int, int]  # code, jump if true, jump if false, operand
 
 # linux/filter.h and linux/seccomp.h
-_LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
+_LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _RETURN, _AND = 0x20, 0x15, 0x35, 0x45, 0x06, 0x54
 _ALLOW, _ERRNO = 0x7FFF0000, 0x00050000
 _NR, _ARCH, _ARG0, _ARG1 = 0, 4, 16, 24  # offsets of struct seccomp_data; arguments: their low 32 bits
 _TIOCSTI, _TIOCLINUX = 0x5412, 0x541C
+# linux/btrfs.h: SNAP_CREATE, SUBVOL_CREATE, SNAP_DESTROY, the second of the first two, SUBVOL_SETFLAGS, SNAP_DESTROY_V2; and
+# the type of every request of bcachefs
+_SUBVOLUMES = (0x50009401, 0x5000940E, 0x5000940F, 0x50009417, 0x50009418, 0x4008941A, 0x5000943F)
+_TYPE, _BCACHEFS = 0xFF00, 0xBC00
+_F_SETLEASE, _F_SETDELEG = 1024, 1040  # linux/fcntl.h
 # sched.h: NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET; NEWTIME for unshare(2) alone
 _NEW, _NEW_TIME = 0x7E020000, 0x80
 _X32 = 0x40000000  # numbers of the x32 interface of x86_64
@@ -32,18 +39,24 @@ _O_CREAT, _O_TMPFILE = 0o100, 0o20000000
 # machine is that of its 32-bit programs
 _NAMES = (
     "ioctl clone unshare setns add_key request_key keyctl socket socketcall bpf "
-    "chmod fchmod fchmodat open creat openat mkdir mkdirat mknod mknodat syslog"
+    "chmod fchmod fchmodat open creat openat mkdir mkdirat mknod mknodat syslog fcntl fcntl64"
 ).split()
 _X86_64 = (
     0xC000003E,
-    (16, 56, 272, 308, 248, 249, 250, 41, None, 321, 90, 91, 268, 2, 85, 257, 83, 258, 133, 259, 103),
+    (16, 56, 272, 308, 248, 249, 250, 41, None, 321, 90, 91, 268, 2, 85, 257, 83, 258, 133, 259, 103, 72, None),
 )
-_I386 = (0x40000003, (54, 120, 310, 346, 286, 287, 288, 359, 102, 357, 15, 94, 306, 5, 8, 295, 39, 296, 14, 297, 103))
+_I386 = (
+    0x40000003,
+    (54, 120, 310, 346, 286, 287, 288, 359, 102, 357, 15, 94, 306, 5, 8, 295, 39, 296, 14, 297, 103, 55, 221),
+)
 _AARCH64 = (
     0xC00000B7,
-    (29, 220, 97, 268, 217, 218, 219, 198, None, 280, None, 52, 53, None, None, 56, None, 34, None, 33, 116),
+    (29, 220, 97, 268, 217, 218, 219, 198, None, 280, None, 52, 53, None, None, 56, None, 34, None, 33, 116, 25, None),
 )
-_ARM = (0x40000028, (54, 120, 337, 375, 309, 310, 311, 281, None, 386, 15, 94, 333, 5, 8, 322, 39, 323, 14, 324, 103))
+_ARM = (
+    0x40000028,
+    (54, 120, 337, 375, 309, 310, 311, 281, None, 386, 15, 94, 333, 5, 8, 322, 39, 323, 14, 324, 103, 55, 221),
+)
 _MACHINES = {"x86_64": (_X86_64, _I386), "aarch64": (_AARCH64, _ARM)}
 # The same everywhere
 _CLONE3, _IO_URING_SETUP, _OPENAT2, _FCHMODAT2 = 435, 425, 437, 452
@@ -95,8 +108,9 @@ def _rules(numbers: dict[str, int | None], families: tuple[int, ...] | None, *, 
         code += _on(numbers[name], [denied])
     code += _on(numbers["clone"], [(_LOAD, 0, 0, _ARG0), (_ANY_BIT, 0, 1, _NEW), denied, _ALLOWED])
     code += _on(numbers["unshare"], [(_LOAD, 0, 0, _ARG0), (_ANY_BIT, 0, 1, _NEW | _NEW_TIME), denied, _ALLOWED])
-    typing = [(_LOAD, 0, 0, _ARG1), (_EQUAL, 1, 0, _TIOCSTI), (_EQUAL, 0, 1, _TIOCLINUX), denied, _ALLOWED]
-    code += _on(numbers["ioctl"], typing)
+    code += _on(numbers["ioctl"], _without(_TIOCSTI, _TIOCLINUX, *_SUBVOLUMES))
+    for name in ("fcntl", "fcntl64"):
+        code += _on(numbers[name], _without(_F_SETLEASE, _F_SETDELEG))
     if families is not None:
         last = len(families) - 1
         known: list[Instruction] = [(_EQUAL, last - at + 1, 0, family) for at, family in enumerate(families)]
@@ -104,6 +118,13 @@ def _rules(numbers: dict[str, int | None], families: tuple[int, ...] | None, *, 
         code += _on(numbers["socket"], socket)
         code += _on(numbers["socketcall"], [denied])  # its arguments lie in memory, which a filter cannot read
     return [*code, _ALLOWED]
+
+
+def _without(*requests: int) -> list[Instruction]:
+    """Refuse these requests, and those of bcachefs, of a call whose second argument says what it does."""
+    known: list[Instruction] = [(_EQUAL, len(requests) - at + 1, 0, one) for at, one in enumerate(requests)]
+    last: list[Instruction] = [(_AND, 0, 0, _TYPE), (_EQUAL, 0, 1, _BCACHEFS), _refused(errno.EPERM), _ALLOWED]
+    return [(_LOAD, 0, 0, _ARG1), *known, *last]
 
 
 def _no_set_id(mode: int, flags: int | None) -> list[Instruction]:
