@@ -9,7 +9,6 @@ import pytest
 from outlive.core.labels import Origin
 from outlive.jobs.context import Context
 from outlive.jobs.told import ownership
-from outlive.store import inbox as inbox_module
 from outlive.store.inbox import Inbox
 from outlive.store.root import Store
 from support.contexts import context_of
@@ -85,7 +84,7 @@ def test_a_session_is_looked_at_once_in_a_call_and_the_own_one_never(
         looked.append(name)
         return False
 
-    monkeypatch.setattr(inbox_module, "has_connection", has_connection)
+    monkeypatch.setattr(ownership, "has_connection", has_connection)
     mine, ended, stranger = inbox(store, "mine"), inbox(store, "ended"), inbox(store, "ended", client="stranger")
     ctx = call(store, mine)
     jobs = [job(one) for one in (mine, ended, stranger) for _ in range(500)]
