@@ -12,6 +12,7 @@ from outlive import config
 from outlive.errors import OutliveError
 from outlive.mcp.tools import listing
 from outlive.parts.queues import settings
+from outlive.parts.queues.settings import Queue
 from support.cli import Cli, configured
 from support.commands import GATE
 from support.jobs import rewrite
@@ -38,8 +39,8 @@ def test_what_a_queue_may_have(place: Path) -> None:
 
     assert found("") == {}
     assert found(TWO).keys() == {"heavy", "gpu"}
-    assert one('slots = 4\nmemory_free = "4G"\nload = 1.5') == (4, 4 << 30, 1.5)
-    assert one("slots = 1024\nmemory_free = 4096\nload = 2") == (1024, 4096, 2.0)
+    assert one('slots = 4\nmemory_free = "4G"\nload = 1.5') == Queue(4, 4 << 30, 1.5)
+    assert one("slots = 1024\nmemory_free = 4096\nload = 2") == Queue(1024, 4096, 2.0)
     assert one("") == "[queue.heavy] has no slots"
     for slots in ("0", "-1", "1025", "1.5", "true", '"4"'):
         assert one(f"slots = {slots}").startswith("queue.heavy.slots must be a number from 1 to 1024, not "), slots

@@ -328,7 +328,7 @@ def test_the_files_and_bytes_that_are_read_are_bounded(tree: Path, monkeypatch: 
     assert tests is not None
     assert problems == ["Not counted: *.xml, beyond the first 1 files that match."]
     monkeypatch.setattr(bounds, "BYTES", 10)
-    assert found(tree, "a.xml") == (None, ["Not counted: a.xml, too large."])
+    assert found(tree, "a.xml") == Read(None, ["Not counted: a.xml, too large."])
 
 
 def test_a_report_that_is_too_large_leaves_room_for_those_behind_it(
@@ -381,7 +381,7 @@ def inside(tmp_path: Path) -> Path:
 
 def test_no_link_is_followed_in_a_sandbox(inside: Path) -> None:
     told = ["Not counted: r.xml, a link, which is not followed in a sandbox."]
-    assert found(inside, "r.xml", sandbox=sandbox(inside)) == (None, told)
+    assert found(inside, "r.xml", sandbox=sandbox(inside)) == Read(None, told)
     assert found(inside, "way/r.xml", sandbox=sandbox(inside)).tests is None
     assert found(inside, "*/r.xml", sandbox=sandbox(inside)).tests is None
     assert found(inside, "way/r.xml").tests is not None, "without a sandbox they are"

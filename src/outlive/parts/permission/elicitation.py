@@ -74,7 +74,7 @@ _BLANK = "␠"
 # A value that cannot be taken for one and the fact behind it
 _PLAIN = re.compile(r"[\w./@+=,%-]+(?: [\w./@+=,%-]+)*", re.ASCII)
 # What a job has that asks for nothing else. Who asks is the client that shows the form
-_USUAL = (("Host", "this machine"), ("Input", "none"), ("Time limit", "none"))
+_USUAL = {facts.Fact("Host", "this machine"), facts.Fact("Input", "none"), facts.Fact("Time limit", "none")}
 
 
 def _in_few_rows(definition: Definition) -> str | None:
