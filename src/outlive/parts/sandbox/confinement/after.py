@@ -21,7 +21,8 @@ from outlive.core.members import parse_json
 from outlive.core.record import Value
 from outlive.core.records import Sandbox, State
 from outlive.core.rights import identity_of
-from outlive.parts.sandbox.confinement import findings_said, gitconfig, search, visible_paths
+from outlive.parts.sandbox import findings as said
+from outlive.parts.sandbox.confinement import gitconfig, search, visible_paths
 from outlive.parts.sandbox.confinement.guard import CHANGES, Guard, changes, obeyed_anew
 from outlive.parts.sandbox.confinement.mounts import rename_cache
 from outlive.parts.sandbox.confinement.visible_paths import is_in
@@ -398,14 +399,14 @@ def looked_at(folder: int, sandbox: Sandbox, state: State, tell: Callable[..., N
         return state
     reported = _reported(folder)
     every = [one for one in check(sandbox, Before.read(folder), renames=renames) if _known_as(one) not in reported]
-    findings = findings_said.bounded(every, _MOST)
+    findings = said.bounded(every, _MOST)
     if not findings:
         return state
     tell("workspace_changed", found=findings)
     with contextlib.suppress(OSError):  # without room they are reported twice
         _write(_REPORTED, folder, [*reported, *map(_known_as, findings)])
-    named = findings_said.bounded(findings, _MOST_NAMED)
-    sentences = [*map(findings_said.sentence, named)]
+    named = said.bounded(findings, _MOST_NAMED)
+    sentences = [*map(said.sentence, named)]
     if len(every) > len(named):
         unlisted = len(every) - len(findings)
         listed = f"{len(findings) - len(named)} more are in the events of the job"
