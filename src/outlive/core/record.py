@@ -1,6 +1,6 @@
 """The one class of what is stored, sent and answered: a `Record` declares each of its values once.
 
-A `Value` is one that only passes between functions. Why they are neither dataclasses, NamedTuples nor `msgspec.Struct`s:
+A `Value` is a record that only passes between functions. Why they are neither dataclasses, NamedTuples nor `msgspec.Struct`s:
 docs/explanation/dependencies.md.
 """
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from datetime import datetime
 
 from outlive import limits
 from outlive.errors import invalid
@@ -17,8 +18,6 @@ def timestamp(seconds: float | None = None) -> str:
 
 def seconds_of(stamp: str) -> float:
     """Return the Unix seconds of an RFC 3339 time stamp. Errors: ValueError."""
-    from datetime import datetime  # late: 2 ms of each call, 0.25 MB of each job of the command line; few read a time
-
     return datetime.fromisoformat(stamp).timestamp()
 
 

@@ -13,7 +13,7 @@ from outlive.system.paths import as_listed, is_in
 _OURS = os.path.dirname(outlive.DIRECTORY)
 # In the place of what Python does before the first line of a program (it is started with -S). A project beside outlive in
 # one environment has a `.pth`, which names a workspace: a job writes the `sitecustomize.py` there that Python would run.
-# Only that of outlive itself is read, as hatchling names it where outlive is a project of that kind, and there the one that
+# Only that of outlive itself is read, as hatchling names it where outlive is a project of that kind, and there the file that
 # measures which lines are run (coverage). OpenSSL would load libraries that its configuration
 # names; jobs get the variables all the same. This stands in packaging/outlive and in inside_allocation.sh too
 SITE = """\

@@ -23,7 +23,7 @@ class Mount(Value):
     options: list[str]
 
 
-# File systems whose files are settings of the kernel, not somebody's
+# File systems whose files are settings of the kernel, and of no user
 OF_KERNEL = frozenset(
     "proc sysfs cgroup cgroup2 devtmpfs devpts debugfs tracefs securityfs configfs pstore bpf efivarfs selinuxfs smackfs "
     "fusectl binfmt_misc mqueue resctrl nfsd rpc_pipefs".split()

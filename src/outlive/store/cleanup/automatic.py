@@ -112,8 +112,8 @@ class _Survey:
                     or completion.is_end_unreported(job, job.read_meta())
                 ):
                     at = None
-        # A link, damaged, deleted meanwhile, or of a newer version; or the Python of this process is gone
-        except (OSError, OutliveError, ValueError, ImportError):
+        # A link, damaged, deleted meanwhile, or of a newer version
+        except (OSError, OutliveError, ValueError):
             return
         if at is not None:
             self._ended.append(Ended(job_id, at, size, foreign=foreign))

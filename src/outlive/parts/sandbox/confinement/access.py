@@ -159,7 +159,7 @@ def _to_hide(roots: list[str], settings: Settings, homes: list[str], ours: Ours,
 
 
 def _respells(path: str, hide: Iterable[str]) -> bool:
-    """Return whether a directory is another spelling of one that something to be hidden lies in, or lies in such a one:
+    """Return whether a directory is another spelling of a directory with something to be hidden in it, or lies in such a one:
     shown by that name it would be seen."""
     return any(
         (is_in_one(one, path) and not is_in(one, [path])) or (is_in_one(path, one) and not is_in(path, [one]))

@@ -1,6 +1,6 @@
 """What is hidden from a job in directories that it is shown: each is an empty directory to it.
 
-One that is missing is made before the start. Made later, by you or by another process of outlive, the job would see it.
+A directory that is missing is made before the start. Made later, by you or by another process of outlive, the job would see it.
 """
 
 from __future__ import annotations
