@@ -175,10 +175,10 @@ class Part:
     # --- a job that it has something to do with ---
 
     # "module:class" of an OfJob (part.py). It is loaded for a job that has a member of the part in `meta.json`, or for
-    # each job if the part keeps none, and for long waits ahead
+    # each job if the part keeps none. A process that is going to wait for long loads all of them before it does
     of_job: str = ""
     # Argument of a verb that makes a job, or of list, poll, log, tail, wait, usage, kill or remove → "module:ARGUMENTS" that
-    # stand behind it: a tuple of Arg (verbs/spec.py). `job` is that of the last five, which can be about several jobs
+    # stand behind it: a tuple of Arg (verbs/spec.py). Those behind `job` are of each verb that can be about several jobs
     arguments: Mapping[str, str] = {}
     # "module:class" of the fields that it adds to what answers say of a job (answers/__init__.py)
     fields: str = ""
@@ -197,8 +197,8 @@ class Part:
     kept: Mapping[str, str] = {}
     # Argument of run → what is done in place of a command: returns a Started (answers/starting.py). Errors: those of run
     run_instead: Mapping[str, str] = {}
-    # Argument of list → the jobs that it shows alone, of all directories and clients (Selected), or of wait, log, usage, kill
-    # or remove → those that they take in place of a job. Errors: invalid_argument
+    # Argument → which jobs it selects. list shows only these, of all directories and clients (Selected); wait, log, usage, kill
+    # and remove take these in place of `job`. Errors: invalid_argument
     selected: Mapping[str, str] = {}
     # Argument of `log` → "module:function" of what it shows then: takes (LogCall, the value), and returns LogLines
     # (answers/reading.py)

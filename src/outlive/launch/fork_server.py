@@ -24,7 +24,7 @@ def main() -> None:
     """Serve the server at the other end of the socket until it closes its end."""
     # What libraries would run in each pair that is forked, on 0.16 MB of its own; none of it is needed there (`random`)
     os.register_at_fork = lambda **_: None
-    large_code.load()  # the archive with the code of ours is open until the next line
+    large_code.load()  # before `leave` closes the archive that our code is imported from
     daemonize.leave({_SOCKET_FD}, tree.FORK_SERVER)
     # What every pair would do again, and write to its own copy of a page for it
     oom.spare()

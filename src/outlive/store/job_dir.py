@@ -200,8 +200,8 @@ class JobDir:
         return stamped
 
     def _is_promised(self, state: State) -> bool:
-        """Return whether a power cut must leave what state.json has now, or else `state`. It need
-        not while the job runs (supervisor/job_record.py)."""
+        """Return whether after a power cut state.json must have either its content of now or `state`. While the job runs it
+        may have less (supervisor/job_record.py)."""
         return self.has(STATE) and (self._has_outcome or state.state == "created" or not self.is_marked())
 
     def is_marked(self) -> bool:

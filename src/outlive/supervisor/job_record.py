@@ -87,7 +87,7 @@ class JobRecord:
             return
         marked = self._job.is_marked()
         names = (META, SCRIPT, *((self._job.live_name,) if marked else ()))
-        # The state of a job that was created before counts, whatever the mark says
+        # Of a job from `create`, state.json itself has to survive: the mark says nothing of its time as `created`
         atomic_file.sync(self._job.fd, names if marked and not self._was_created else (*names, STATE))
         self._has_synced_meta = True
 

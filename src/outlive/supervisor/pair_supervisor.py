@@ -85,7 +85,7 @@ class PairSupervisor:
 
         None will come when the launcher has closed its end. After `idle_s`, and when the guardian
         was killed, this pair stops waiting: what a launcher sends from then on fails, and goes to
-        another pair. What it sent to the guardian before is on its way to this process too.
+        another pair. A message that the guardian has by then is passed on to this process, which takes it.
         """
         if self._sock.fileno() not in ready(idle_s, self._sock, self._line):
             self._guard.shutdown(_SHUT_RD)

@@ -1,4 +1,5 @@
-"""What an inspection of a job found. Apart from the inspection itself, which asks parts; what a part may add names this."""
+"""What an inspection of a job found. A module of its own: `part.py` names this record, and the inspection (inspect.py) asks
+parts."""
 
 from __future__ import annotations
 

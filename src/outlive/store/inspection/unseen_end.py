@@ -35,7 +35,7 @@ def of(job: JobDir, definition: Definition, state: State, damage: str | None) ->
     """Write the end of a job down that has no outcome and whose locks are free, and return the state
     that counts; None if its command still runs, or may still start. `damage`: why one of its files could not be read.
     """
-    # A power cut may keep the history of the end, and of state.json an older one or none
+    # After a power cut the history may have the end, and state.json be an older one or missing
     written = job.unrenamed_outcome() or rebuilt.outcome(job, state)
     if written is not None:  # it only has to be made visible
         if damage is not None and written.message is None:

@@ -216,8 +216,7 @@ class Output:
                 return value
 
     def touch(self, stream: int | None, position: int) -> None:
-        """Note that a fact was used that holds for this position only while it is not in the
-        gap."""
+        """Note that something was read which is true only as long as this position is not in the gap."""
         self._touch(_MERGED if stream is None else stream, position - 1, position)
 
     def offsets_at(self, seq: int) -> list[int]:
