@@ -72,6 +72,15 @@ class Rights(Record):
                 right="workdir",
             )
 
+    def require_here(self, there: str) -> None:
+        """Raise `denied` for a directory of another machine: the caller's is one of this machine."""
+        if self.workdir is not None:
+            raise self._denied(
+                f"jobs of the token {self.token} run in {self.workdir} or below it, not on another machine in {there}",
+                "`outlive token add NAME` without --workdir makes a token for jobs there.",
+                right="workdir",
+            )
+
     def _denied(self, message: str, hint: str, **details: object) -> OutliveError:
         token = {} if self.token is None else {"token": self.token}
         return OutliveError("denied", message, hint=f"Tell the user: {hint}", details={**details, **token})

@@ -104,7 +104,7 @@ def plan(ctx: Context, job_id: str, *, start_now: bool, **args: Any) -> Plan:
         root=ctx.store.path,
         kept=parts.kept(ctx, args),
     )
-    boundary.require_sinks(definition)
+    boundary.require_sinks(ctx.caller, definition)
     check_parts(definition)
     if host is not None:
         host.engine.check(host, definition)
@@ -148,7 +148,11 @@ def directory_on(caller: Principal, host: Host | None, given: str | None) -> str
     """Return the directory that a job runs in. Errors: those of `working_directory`, and of the
     host."""
     there = None if host is None else host.engine.directory(host, given)
-    return working_directory(caller, given) if there is None else there
+    if there is None:
+        return working_directory(caller, given)
+    if caller.rights:
+        caller.rights.require_here(there)
+    return there
 
 
 def working_directory(caller: Principal, given: str | None) -> str:

@@ -59,7 +59,7 @@ def notify_set(
             notification = Notification.replace(notification, on_output_match=single)
             gate.require_sinks(ctx.caller, old, notification)
             new = Definition.replace(old, notification=notification)
-            boundary.require_sinks(new)
+            boundary.require_sinks(ctx.caller, new)
             acts.about_to(ctx, "notify set", job_dir.job_id, notification=notification.to_dict())
             return new
 

@@ -90,6 +90,7 @@ def _plan(ctx: Context, old: JobDir, env: dict[str, str], host_name: str | None)
         dedupe_key=None,
         notification=_from_the_start(before.notification),
     )
+    boundary.require_sinks(ctx.caller, definition)
     definition_module.check_parts(definition)
     if host is not None:
         host.engine.check(host, definition)

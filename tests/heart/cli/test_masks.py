@@ -105,6 +105,20 @@ def test_both_faces_and_a_terminal_mask_the_same(cli: Cli, mcp_session: McpSessi
     cli.ok("kill", job)
 
 
+@pytest.mark.parametrize("asked", [("--pty",), ("--stdin", "open")], ids=["terminal", "pipe"])
+def test_the_history_has_no_masked_value_in_a_prompt(cli: Cli, root: Path, asked: tuple[str, ...]) -> None:
+    job = cli.ok("run", "--snapshot-after", "0", *GIVEN, *asked, 'printf "Use $KEY? "; read answer')["job_id"]
+    assert cli.ok("wait", job, "--until", "input")["prompt"] == "Use ********?"
+
+    def told() -> list[str]:
+        return [one["prompt"] for one in cli.ok("events", job)["events"] if one["type"] == "waiting_for_input"]
+
+    assert until(told, what="the event") == ["Use ********?"]
+    holding = {path.name for path, content in trees.contents(root / job).items() if SECRET.encode() in content}
+    assert holding == {LOGS[0]}
+    cli.ok("kill", job)
+
+
 @pytest.mark.parametrize("both", [False, True], ids=["supervisor", "supervisor and guardian"])
 def test_output_is_masked_after_its_supervisors_were_killed(cli: Cli, work: Path, both: bool, jobs: Jobs) -> None:
     job = cli.ok("run", *GIVEN, "--snapshot-after", "0", f"echo one $KEY; {GATE}; echo two $KEY")["job_id"]

@@ -217,3 +217,17 @@ def test_doctor_starts_no_server_of_a_user_that_a_job_may_have_written(cli: Cli,
     assert not (place / "ran").exists(), "no module of the directory that doctor is called in"
     looked([f"{mine}/outlive"])
     assert (place / "ran").exists(), "what no job can have written is tried"
+
+
+@pytest.mark.parametrize("way", ["link", "variable"])
+def test_doctor_starts_no_server_of_a_user_whose_file_a_job_may_have_written(
+    cli: Cli, place: Path, work: Path, way: str
+) -> None:
+    """The words of the entry name nothing of a job then."""
+    entry = {"type": "stdio", "command": "/bin/sh", "args": ["-c", f"touch {place}/ran", "outlive", "mcp"]}
+    (work / ".claude.json").write_text(json.dumps({"mcpServers": {"outlive": entry}}))
+    if way == "link":
+        (place / "home" / ".claude.json").symlink_to(work / ".claude.json")
+    found = cli.ok("doctor", env={"CLAUDE_CONFIG_DIR": str(work)} if way == "variable" else {})
+    assert "of a project, in which jobs may write, not tried" in json.dumps(found)
+    assert not (place / "ran").exists()

@@ -61,8 +61,9 @@ class Boundary:
         """Check that the sandbox of a job can be set up. Errors: sandbox_unavailable, invalid_argument."""
         _missing()
 
-    def require_sinks(self, definition: Definition) -> None:
-        """Check that a job in a sandbox may write the files that its notifications go to. Errors: denied."""
+    def require_sinks(self, caller: Principal, definition: Definition) -> None:
+        """Check that a job may write the files that its notifications go to, and that its commands for them, which run on
+        this machine also for a job on another one, may do no more than a job of this caller here. Errors: denied."""
         _missing()
 
     def require_readable(self, sandbox: Sandbox, path: str, field: str) -> None:
@@ -125,10 +126,10 @@ def renewed(caller: Principal, definition: Definition) -> Sandbox | None:
     return None if definition.sandbox is None else of_part().renewed(caller, definition)
 
 
-def require_sinks(definition: Definition) -> None:
-    """Check the files that the notifications of a job go to (`Boundary.require_sinks`)."""
-    if definition.sandbox is not None and not definition.notification.is_empty:
-        of_part().require_sinks(definition)
+def require_sinks(caller: Principal, definition: Definition) -> None:
+    """Check the files and commands that the notifications of a job go to (`Boundary.require_sinks`)."""
+    if not definition.notification.is_empty and (applies(caller) or definition.sandbox is not None):
+        of_part().require_sinks(caller, definition)
 
 
 def inherited(definition: Definition, environment: dict[str, str]) -> dict[str, str]:

@@ -43,8 +43,9 @@ def _advice(problems: list[str]) -> str:
 
 def _try(place: Place, entries: list[dict[str, Any]]) -> None:
     """Start each server, and put its tools or what went wrong into its entry. Those of a project are
-    not started: a job in a sandbox may have written what stands there."""
-    tried = [(one, words) for one in entries if one["scope"] == USER and (words := _words(one, place.env))]
+    not started: a job in a sandbox may have written what stands there; nor those of a user's file that lies in one."""
+    outside = [one for one in entries if one["scope"] == USER and own_programs.is_safe(one["path"], place.env)]
+    tried = [(one, words) for one in outside if (words := _words(one, place.env))]
     if not tried:
         return
     starts = [start_of(CLIENTS[one["client"]], words, one["env"], place.env) for one, words in tried]

@@ -170,18 +170,26 @@ def sink_commands(notification: Notification) -> list[str]:
 def _place(caller: Principal, definition: Definition, overrides: Mapping[str, str]) -> Place:
     """Return where the commands of a job run. `overrides`: the variables that its call sets."""
     sandbox = definition.sandbox
+    try:
+        is_apart = engines.is_apart(caller.config, definition)
+    except OutliveError:  # of a job in the history, whose host the configuration does not have any more
+        is_apart = True
     return Place(
-        os.path.realpath(definition.cwd) if definition.cwd_id is None else definition.cwd,
+        definition.cwd if is_apart or definition.cwd_id is not None else os.path.realpath(definition.cwd),
         path=overrides.get("PATH") or caller.env.get("PATH") or os.defpath,
         sandbox=sandbox.mode if sandbox else "off",
         git=sandbox.git if sandbox else "write",
         variables=[*overrides],
         read_first=commands_in.read_first({**boundary.inherited(definition, caller.env), **overrides}),
+        is_seen=not is_apart,
     )
 
 
 def _of_sinks(caller: Principal, policy: Policy, definition: Definition, commands: list[str]) -> list[Decision]:
     place = _place(caller, definition, {})
+    if not place.is_seen:  # they run on this machine all the same (supervisor/events/sinks.py)
+        here = os.path.realpath(place.cwd) if os.path.isabs(place.cwd) and os.path.isdir(place.cwd) else "/"
+        place = place.changed(cwd=here, is_seen=True)
     shell = list(definition.shell or caller.shell)
     return [one for command in commands for one in decide.decided(policy, [command], shell, place)]
 

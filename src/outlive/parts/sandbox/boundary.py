@@ -7,8 +7,6 @@ import pwd
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from outlive.config import default_path
-from outlive.core.base_directories import state_directory
 from outlive.core.records import Definition, Granted, Sandbox
 from outlive.errors import OutliveError
 from outlive.jobs.context import Principal
@@ -87,12 +85,21 @@ class Sandboxed(boundary.Boundary):
             raise bubblewrap.unavailable(f"{sandbox.bwrap} is gone, or a job could write it", bubblewrap.INSTALL)
         access.require_visible(sandbox, definition.cwd, "cwd")
 
-    def require_sinks(self, definition: Definition) -> None:
-        assert definition.sandbox is not None
+    def require_sinks(self, caller: Principal, definition: Definition) -> None:
+        limit, told = bounds(caller), definition.notification
+        sinks = [told.targets, *(watch.targets for watch in told.every_watch)]
+        if definition.host is not None and any(sinks) and not modes.within(definition.sandbox, limit):
+            raise OutliveError(
+                "denied",
+                f"what notifies of a job on {definition.host} runs on this machine, where jobs of this caller have at most "
+                f"{limit.most_mode} with network {limit.most_network}, git {limit.most_git}; the job there has more",
+                hint="Ask for a job there with no more than that, or wait for it without notifications.",
+            )
+        if definition.sandbox is None:
+            return
         if not definition.sandbox.bwrap:  # on this machine there is none, and the commands would run here
             bubblewrap.find(None)
-        files = [("notify_file", definition.notification.notify_file)]
-        files += [("watch", watch.file) for watch in definition.notification.every_watch]
+        files = [("notify_file", told.notify_file), *(("watch", watch.file) for watch in told.every_watch)]
         for field, path in files:
             if path is not None:
                 access.require_writable(definition.sandbox, path, field)
@@ -185,10 +192,8 @@ def _secret(caller: Principal) -> list[str]:
     """Return what is ours, by each way to name it. A server takes what it keeps from its own environment."""
     ours = [caller.store.path, *([caller.config.path] if caller.config.path else [])]
     for env in (caller.env, os.environ):
-        ours += [env.get("OUTLIVE_ROOT", ""), env.get("OUTLIVE_CONFIG", "")]
-        ours += [os.path.dirname(default_path(env)), state_directory(env)]
         ours += access.of_variables(env)
-    return [path for path in dict.fromkeys(ours) if os.path.isabs(path) and path.strip("/")]
+    return [*dict.fromkeys(ours)]
 
 
 def _require_shown(sandbox: Sandbox, own: Sandbox, *, may_hide: bool) -> None:

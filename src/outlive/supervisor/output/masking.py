@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 
 from outlive.store.job_dir import LOGS, MASKS, JobDir
-from outlive.store.output.masks import HEADER, PAIR
+from outlive.store.output.masks import HEADER, PAIR, Mask
 from outlive.system.fds import Closing
 
 _BLOCK = 1 << 20
@@ -28,6 +28,10 @@ class Masking:
         completed, so it is no value."""
         for search, size in zip(self._searches, sizes, strict=True):
             search.look(size, final=final)
+
+    def shown(self, stream: int, offset: int, data: bytes) -> bytes:
+        """Return bytes of a log, which begin at `offset`, as readers see them."""
+        return self._searches[stream].shown(offset, data)
 
     def close(self) -> None:
         for search in self._searches:
@@ -63,6 +67,9 @@ class _Search:
         # A full disk, or the log was deleted: nothing behind `_searched` is shown, and the next look tries again
         except OSError:
             return
+
+    def shown(self, offset: int, data: bytes) -> bytes:
+        return Mask(self._fd).applied(offset, data)[: max(0, self._searched - offset)]
 
     def _take(self, data: bytes, *, final: bool) -> bool:
         """Record the places in `data`, which begins at `_from`. Return whether the search moved on.

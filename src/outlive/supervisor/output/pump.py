@@ -136,14 +136,16 @@ class Pump:
         return self._order.end(self._sizes)
 
     def last_bytes(self, count: int) -> bytes:
-        """The end of the stream that was written last."""
+        """The end of the stream that was written last, as readers see it."""
         stream = self._order.stream
         if stream < 0:
             return b""
         size = self._sizes[stream]
+        start = max(0, size - count)
         try:
             with Closing(self._job.open_file(LOGS[stream])) as log:
-                return os.pread(log, min(count, size), max(0, size - count))
+                data = os.pread(log, size - start, start)
+            return data if self._masking is None else self._masking.shown(stream, start, data)
         except OSError:  # it was deleted
             return b""
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from outlive.config import Config
 from outlive.core.records import Definition, Granted, Sandbox
-from outlive.errors import OutliveError
+from outlive.errors import OutliveError, misconfigured
 from outlive.jobs.context import Context, Principal
 from outlive.jobs.definition import working_directory
 from outlive.jobs.starting import making
@@ -73,7 +73,7 @@ def start(store: Store, said: dict[str, Any], is_wanted: Callable[[], bool], ori
         cwd=cwd,
         root=store.path,
         shell=_shell(wanted.shell, env),
-        sandbox=_sandbox(store, said.get("sandbox"), cwd),
+        sandbox=_sandbox(store, said.get("sandbox"), cwd, env),
     )
     data, script = (
         None if text is None else text.encode("latin-1") for text in (said.get("stdin_data"), said.get("script"))
@@ -138,9 +138,10 @@ def is_there(store: Store, job_id: str) -> bool:
     return True
 
 
-def _sandbox(store: Store, asked: dict[str, Any] | None, cwd: str) -> Sandbox | None:
+def _sandbox(store: Store, asked: dict[str, Any] | None, cwd: str, env: Mapping[str, str]) -> Sandbox | None:
     """Return the sandbox of a job as it is stored; None for a job without. What it may be was decided where
-    the job was asked for, and what it shows of this machine is decided here.
+    the job was asked for, and what it shows of this machine is decided here. `env`: the variables of a login, with which the
+    user works here; ours are those of the connection.
 
     Writable are the configured directory of the host and what the configuration names, never the
     directory that a call asks for. Errors: sandbox_unavailable, invalid_argument.
@@ -148,24 +149,36 @@ def _sandbox(store: Store, asked: dict[str, Any] | None, cwd: str) -> Sandbox | 
     if asked is None:
         return None
     workdir = asked.get("workdir")
-    secret = [store.path, *access.of_variables(os.environ)]
+    secret = [store.path, *access.of_variables(os.environ), *access.of_variables(env)]
     sandbox = access.resolved(
         granted=Granted(asked["mode"], asked["network"], asked["git"]),
-        environment=os.environ,
+        environment=env,
         settings=Settings(
             write=asked["write"] or (),
             hide=asked["hide"] or (),
             show=asked["show"] or (),
             environment=asked["environment"] or (),
         ),
-        workspace=os.path.realpath(os.path.expanduser(workdir)) if workdir else None,
+        workspace=_workspace(workdir) if workdir else None,
         homes=[os.path.expanduser("~")],
         ours=access.Ours(secret, [*interpreter.installed(), bubblewrap.PROGRAM], bubblewrap.find(None)),
     )
     own_programs.know(sandbox.roots)
-    access.note(sandbox, os.environ)
+    access.note(sandbox, env)
     access.require_visible(sandbox, cwd, "cwd")
-    return gitconfig.noted(sandbox, os.environ)
+    return gitconfig.noted(gitconfig.noted(sandbox, os.environ), env)
+
+
+def _workspace(workdir: str) -> str:
+    """Return the directory of a host that its jobs may write. Errors: config_error for one behind a link, unless the home
+    is: an earlier job may have made that."""
+    home = os.path.realpath(os.path.expanduser("~"))
+    path = os.path.normpath(os.path.join(home, workdir[2:]) if workdir.startswith("~") else workdir)
+    real = os.path.realpath(path)
+    if real != path:
+        message = f"the `workdir` of the host is a link there, or lies behind one: {path}; nothing was run"
+        raise misconfigured(message, f"Name the directory itself: {real}.")
+    return path
 
 
 def _shell(wrapper: list[str] | None, env: dict[str, str]) -> list[str] | None:

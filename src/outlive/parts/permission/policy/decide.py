@@ -14,6 +14,7 @@ from outlive.parts.permission.policy.rules import (
     Place,
     Rule,
     is_looked_up_later,
+    is_named,
     is_safe,
     program_way,
 )
@@ -24,6 +25,7 @@ _CHANGED = "a job can change before the program is started, so no rule allows it
 _LOOKED_UP_LATER = (
     "its shell reads {} first, which may change PATH, so no rule allows it by its program: write its path, or take {}"
 )
+_NOT_SEEN = "it is found on another machine, so no rule allows it by its program: write its path"
 _WITHOUT = 'a shell without a profile ([shell] unix = ["sh", "-c"])'
 _NOT_BY_DEFAULT = 'a rule with unknown = true decides such commands, default = "allow" does not'
 
@@ -69,7 +71,8 @@ def _of(policy: Policy, command: commands_in.Command, place: Place) -> Decision:
     def by(decision: str, rule: str, reason: str | None) -> Decision:
         return Decision(command.argv, command.unread, decision, rule, reason)
 
-    way = program_way(command, place) if any(rule.program for rule in policy.rules) else None
+    has_programs = any(rule.program for rule in policy.rules)
+    way = program_way(command, place) if has_programs and place.is_seen else None
     matching = [rule for rule in policy.rules if rule.matches(command, place, way)]
     if matching:
         rule = max(matching, key=lambda one: DECISIONS.index(one.decision))
@@ -94,6 +97,7 @@ def _of(policy: Policy, command: commands_in.Command, place: Place) -> Decision:
             ASK, DEFAULT, f"{_UNKNOWN}: `{command.argv[0]}` may run `{named}`, which its words name; {_NOT_BY_DEFAULT}"
         )
     if command.unread is None and not (unsafe and restricts):
-        return by(policy.default, DEFAULT, None)
+        is_found_there = has_programs and not (place.is_seen or is_named(command))
+        return by(policy.default, DEFAULT, _NOT_SEEN if is_found_there else None)
     reason = f"{_UNKNOWN}: {command.unread or f'the call sets {unsafe}'}"
     return by(ASK, DEFAULT, f"{reason}; {_NOT_BY_DEFAULT}") if restricts else by(policy.default, DEFAULT, reason)

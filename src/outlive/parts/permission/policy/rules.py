@@ -24,7 +24,8 @@ _SHOWN_CHARS = 60
 class Place(Value):
     """Where a command is to run: what of a job rules look at besides its words.
 
-    `cwd` is without links. `path`: the PATH that finds its programs. `sandbox` and `git`: the mode of its sandbox, and what
+    `cwd` is without links; on another machine, whose files are not seen from here (`is_seen`), it is as given, and may begin
+    with `~`. `path`: the PATH that finds its programs. `sandbox` and `git`: the mode of its sandbox, and what
     it may do to repositories there; without a sandbox "write". `variables`: the names of those that
     the call sets; `read_first`: of those that a shell obeys before its string (commands_in.read_first).
     """
@@ -35,6 +36,7 @@ class Place(Value):
     git: str = "write"
     variables: Sequence[str] = ()
     read_first: Sequence[str] = ()
+    is_seen: bool = True
 
 
 class Rule:
@@ -91,7 +93,9 @@ class Rule:
             return False
         if self.git and place.git not in self.git:
             return False
-        return self._has_prefix(command) and self._has_program(command, way)
+        return self._has_prefix(command) and (
+            self._has_program(command, way) if place.is_seen else self._may_be_program(command)
+        )
 
     def is_example(self, text: str | list[str]) -> bool:
         """Return whether `prefix` and `program` match an example, wherever it runs."""
@@ -112,7 +116,7 @@ class Rule:
         return all(is_safe(name, self.env) for name in place.variables)
 
     def _is_inside(self, command: commands_in.Command, place: Place) -> bool:
-        if command.moved:  # it may run anywhere
+        if command.moved or place.cwd.startswith("~"):  # it may run anywhere
             return self.decision != ALLOW
         return any(one in (place.cwd, "/") or place.cwd.startswith(one + os.sep) for one in self.directory)
 
@@ -154,6 +158,20 @@ class Rule:
         if way is None:  # it may be any program
             return self.decision != ALLOW
         return any(fnmatchcase(path, pattern) for path in way.paths for pattern in self.program)
+
+    def _may_be_program(self, command: commands_in.Command) -> bool:
+        """Return whether a rule takes a program whose file is not seen. One that allows takes a path alone, as it is written."""
+        if not self.program:
+            return True
+        name = command.argv[0]
+        if self.decision == ALLOW:
+            return is_named(command) and any(fnmatchcase(os.path.normpath(name), pattern) for pattern in self.program)
+        return any(fnmatchcase(os.path.basename(name), os.path.basename(pattern)) for pattern in self.program)
+
+
+def is_named(command: commands_in.Command) -> bool:
+    """Return whether a program is named by its whole path."""
+    return os.path.isabs(command.argv[0])
 
 
 def is_looked_up_later(command: commands_in.Command) -> bool:

@@ -25,7 +25,7 @@ from outlive.parts.permission.policy.rules import ALLOW, ASK, DECISIONS, DENY, P
 from outlive.parts.permission.settings import policy_of
 from outlive.parts.user import person
 from outlive.system.waiting import checkpoint
-from outlive.verbs.spec import BOOL, ENV, PATH, STR, STRS, WORDS, Arg, Verb
+from outlive.verbs.spec import BOOL, ENV, STR, STRS, WORDS, Arg, Verb
 
 OFF = SANDBOXES[-1]
 _NO_POLICY = "there is no [policy] in the configuration"
@@ -76,8 +76,15 @@ def policy_check(
     of_sandbox = Sandbox(mode=mode, environment=[*(ctx.config.set_in("sandbox").get("environment") or ())])
     inherited = ctx.env if mode == OFF else boundary.of_part().inherited(of_sandbox, {**ctx.env})
     first = commands_in.read_first({**inherited, **variables})
+    is_seen = there is None or not there.engine.mirrors
     place = Place(
-        os.path.realpath(directory), path=path, sandbox=mode, git=may, variables=[*variables], read_first=first
+        os.path.realpath(directory) if is_seen else directory,
+        path=path,
+        sandbox=mode,
+        git=may,
+        variables=[*variables],
+        read_first=first,
+        is_seen=is_seen,
     )
     decided = decide.decided(policy, words, wrapper, place, whole=script is None)
     deciding = decide.strictest(decided)
@@ -199,7 +206,7 @@ POLICY_CHECK = Verb(
         Arg("command", WORDS, "The command, as for run.", required=True, cli="COMMAND", metavar="COMMAND [ARG...]"),
         Arg("history", BOOL, "Instead of a command: decide about the newest 1,000 jobs, as they were run. Combine it with --config to "
             "try a policy before it is used.", default=False),
-        Arg("cwd", PATH, "Directory that it would run in.", metavar="DIR"),
+        Arg("cwd", STR, "Directory that it would run in.", metavar="DIR"),
         Arg("env", ENV, "Variables that the call would set.", metavar="NAME=VALUE"),
         Arg("shell", STR, "Program and flags that would run a shell string.", cli="--shell-wrapper", metavar="PROG FLAGS"),
         Arg("sandbox", STR, "Sandbox that the call would ask for (default: the configuration's, off).",

@@ -10,6 +10,8 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
+from outlive.config import default_path
+from outlive.core.base_directories import base_directory, state_directory
 from outlive.core.ids import sha256
 from outlive.core.record import Value
 from outlive.core.records import Granted, Sandbox
@@ -25,7 +27,6 @@ if TYPE_CHECKING:  # a supervisor loads this, and no configuration
 _CACHES = ".cache/outlive/sandbox"  # below the home: what tools cache in sandboxes
 # Below the home: configuration, jobs and state, also where a variable of this caller names others
 _USUAL = (".config/outlive", ".local/share/outlive", ".local/state/outlive")
-_XDG = ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME")
 
 
 # Below one of SETTINGS where agents put working trees: .claude/worktrees/NAME, ~/.codex/worktrees/ID/NAME
@@ -71,8 +72,11 @@ class Ours(Value):
 
 
 def of_variables(env: Mapping[str, str]) -> list[str]:
-    """Return what is ours where variables name other directories than the usual ones."""
-    return [os.path.join(env[name], "outlive") for name in _XDG if os.path.isabs(env.get(name, ""))]
+    """Return what is ours for somebody with these variables."""
+    ours = [env.get("OUTLIVE_ROOT", ""), env.get("OUTLIVE_CONFIG", "")]
+    ours += [os.path.dirname(default_path(env)), state_directory(env)]
+    ours.append(os.path.join(base_directory(env, "XDG_DATA_HOME", ".local", "share"), "outlive"))
+    return [path for path in ours if os.path.isabs(path) and path.strip("/")]
 
 
 def resolved(
