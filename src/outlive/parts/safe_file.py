@@ -7,7 +7,7 @@ import os
 import stat
 
 from outlive.errors import OutliveError, from_os
-from outlive.system import process
+from outlive.system import own_programs, process
 from outlive.system.fds import Closing, NotRegular, open_regular
 from outlive.system.paths import is_in
 
@@ -46,7 +46,8 @@ class ConfigFile:
         if there is none. With `keep` False none is made now. Errors: io_error, retryable if another program has changed
         the file; nothing is written."""
         if self._leads_out():
-            message = f"{self.path} leads to {self.real}, out of the project; nothing was written"
+            out = "" if self.project is None else ", out of the project"
+            message = f"{self.path} leads to {self.real}{out}; nothing was written"
             raise OutliveError("io_error", message, hint="A job may have made this link: remove it, or use --print.")
         try:
             mode = self._mode(before)
@@ -84,7 +85,9 @@ class ConfigFile:
         return True
 
     def _leads_out(self) -> bool:
-        return self.project is not None and not is_in(self.real, [os.path.realpath(self.project)])
+        if self.project is None:
+            return not own_programs.is_followed(self.path, os.environ)
+        return not is_in(self.real, [os.path.realpath(self.project)])
 
     def _mode(self, before: bytes | None) -> int:
         if before is not None:

@@ -88,9 +88,9 @@ class _Wall:
         if not os.path.isabs(path):
             return False
         place, links = followed(path)
-        return place is not None and not any(map(self._is_written, (os.path.normpath(path), place, *links)))
+        return place is not None and not any(map(self.is_written, (os.path.normpath(path), place, *links)))
 
-    def _is_written(self, path: str) -> bool:
+    def is_written(self, path: str) -> bool:
         """Return whether a path lies in one of the directories; also by another spelling, where case is ignored."""
         if is_in(path, self._roots):
             return True
@@ -99,9 +99,10 @@ class _Wall:
     def is_safe(self, path: str) -> bool:
         """Return whether programs and libraries may come from here: outside of every project too,
         since in another one jobs may have run before."""
-        return self.lets_through(path) and not any(map(self._project, {path, os.path.realpath(path)}))
+        return self.lets_through(path) and not any(map(self.is_in_project, {path, os.path.realpath(path)}))
 
-    def _project(self, path: str) -> bool:
+    def is_in_project(self, path: str) -> bool:
+        """Return whether a path lies in a project, in which jobs may have run."""
         path = f"/{path.lstrip('/')}"  # two slashes, as in a URL, are above themselves
         while not self._is_above(path):
             name = os.path.basename(path)
@@ -161,6 +162,12 @@ def is_safe(path: str, env: Mapping[str, str]) -> bool:
         return False
     _seen_safe[path] = now
     return True
+
+
+def is_followed(path: str, env: Mapping[str, str]) -> bool:
+    """Return whether no job in a sandbox can have made a link on the way to what we write there."""
+    wall = _Wall(env)
+    return not any(wall.is_written(link) or wall.is_in_project(link) for link in followed(path)[1])
 
 
 def may_start(words: Sequence[str], env: Mapping[str, str], ours: Iterable[str]) -> bool:

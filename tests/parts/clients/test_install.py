@@ -276,6 +276,21 @@ def test_a_linked_dotfile_stays_a_link(cli: Cli, home: Path, place: Path) -> Non
     assert real.read_bytes() == before
 
 
+def test_no_file_of_a_user_is_written_through_a_link_that_a_job_may_have_made(
+    cli: Cli, work: Path, place: Path
+) -> None:
+    """A variable may have the file of a client lie in a project."""
+    (place / "victim").write_text("{}")
+    (work / ".claude.json").symlink_to(place / "victim")
+    (work / "config.toml").symlink_to(place / "made")
+    for client, variable in (("claude-code", "CLAUDE_CONFIG_DIR"), ("codex", "CODEX_HOME")):
+        error = cli.error("install", client, code="io_error", env={variable: str(work)})
+        assert "A job may have made this link" in error["hint"]
+    assert (place / "victim").read_text() == "{}" and not (place / "made").exists()
+    (work / "config.toml").unlink()
+    assert cli.ok("install", "codex", env={"CODEX_HOME": str(work)})["written"]
+
+
 @pytest.mark.parametrize("folder", [False, True])
 def test_no_file_of_a_project_is_written_through_a_link_that_leads_out_of_it(
     cli: Cli, work: Path, place: Path, folder: bool

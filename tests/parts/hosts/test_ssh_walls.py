@@ -110,6 +110,24 @@ def test_what_notifies_of_a_job_with_more_rights_there_is_refused(
     bounded.wait_empty()
 
 
+@ONE_ERA
+def test_what_a_caller_may_not_read_here_is_given_to_no_job_there(
+    cli: Cli, mcp_connect: Callable[..., McpSession], bounded: FakeSsh, place: Path
+) -> None:
+    """The user's own job has it; with more rights on the host another caller would restart it there."""
+    configure(place, 'sandbox = "off"')
+    private = place / "home/private/variables"
+    private.parent.mkdir()
+    private.write_text("DB=secret\n", encoding="utf-8")
+    job = run(cli, "echo $DB >mine", "--env-file", str(private))["job_id"]
+    (bounded.home / "src/mine").unlink()
+    error = mcp_connect().call("process", action="restart", job_id=job).result["error"]
+    assert error["code"] == "denied" and str(private) in error["message"]
+    assert cli.ok("restart", job, "--wait")["exit_code"] == 0, "the user may read it"
+    assert (bounded.home / "src/mine").read_text() == "secret\n"
+    bounded.wait_empty()
+
+
 # --- rights and rules ----------------------------------------------------------------------------
 
 

@@ -77,3 +77,12 @@ def test_where_the_cache_is_does_not_depend_on_the_current_directory(
     caches = {visible_paths.fixed(f"{tmp_path}/.cache", str(tmp_path)) for _ in range(2)}
     (cache,) = {os.path.dirname(access._cache(str(one), ["/w"])) for one in caches}
     assert cache == f"{tmp_path}/.cache/outlive/sandbox"
+
+
+def test_a_home_is_no_virtual_environment(tmp_path: Path) -> None:
+    """As after `python -m venv ~`: else all of the home counted as shown."""
+    for folder in ("bin", "env/bin"):
+        (tmp_path / folder).mkdir(parents=True)
+        (tmp_path / folder).with_name("pyvenv.cfg").touch()
+    named = visible_paths.toolchains({"PATH": f"{tmp_path}/bin:{tmp_path}/env/bin"}, str(tmp_path))
+    assert named == [f"{tmp_path}/bin", f"{tmp_path}/env"]

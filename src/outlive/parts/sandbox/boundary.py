@@ -44,6 +44,7 @@ class Sandboxed(boundary.Boundary):
     def require(self, caller: Principal, definition: Definition, doing: str) -> None:
         # A caller whose ceiling is off may do what it wants without the job; what the job itself is kept from is in `renewed`
         sandbox = definition.sandbox
+        _require_given(caller, definition)
         limit = bounds(caller, definition.host)
         if limit.most_mode == modes.OFF:
             return
@@ -63,8 +64,6 @@ class Sandboxed(boundary.Boundary):
         same = Granted(sandbox.mode, sandbox.network, sandbox.git)
         own = resolved(caller, same, needed=not engines.is_apart(caller.config, definition))
         _require_shown(sandbox, own, may_hide=doing in ("start", "restart"))
-        if caller.face == "mcp":  # else the caller could name the files itself
-            _require_given(definition, own)
 
     def renewed(self, caller: Principal, definition: Definition) -> Sandbox:
         # Whatever this caller may: what a new job in its place is kept from, it is kept from too
@@ -214,9 +213,16 @@ def _require_shown(sandbox: Sandbox, own: Sandbox, *, may_hide: bool) -> None:
     )
 
 
-def _require_given(definition: Definition, own: Sandbox) -> None:
-    """Refuse a stored job that is given what is in a file which this caller's own jobs do not see. Errors: denied."""
+def _require_given(caller: Principal, definition: Definition) -> None:
+    """Refuse a stored job that is given what is in a file of this machine which this caller's own jobs here do not see.
+    Errors: denied."""
     given = [*definition.env_files, *([] if definition.stdin_path is None else [definition.stdin_path])]
+    limit = bounds(caller)
+    if (
+        not given or caller.face != "mcp" or limit.most_mode == modes.OFF
+    ):  # the command line could name the files itself
+        return
+    own = resolved(caller, Granted(limit.most_mode, limit.most_network, limit.most_git), needed=False)
     for path in given:
         if not access.is_readable(own, os.path.realpath(path)):
             raise OutliveError(

@@ -160,7 +160,8 @@ def toolchains(environment: Mapping[str, str], home: str) -> list[str]:
     for folder in environment.get("PATH", "").split(os.pathsep):
         if os.path.isabs(folder) and not is_in(home, [folder.rstrip("/") or "/"]):
             above = os.path.dirname(folder.rstrip("/"))
-            folders.append(above if os.path.exists(f"{above}/pyvenv.cfg") else folder)
+            is_environment = os.path.exists(f"{above}/pyvenv.cfg") and not is_in(home, [above])
+            folders.append(above if is_environment else folder)
     for name, parts in NAMED_BY.items():
         top = environment.get(name, "").rstrip("/")
         if os.path.isabs(top) and not is_in(home, [top]):
