@@ -138,6 +138,19 @@ def test_nobody_starts_anything_from_the_page_of_a_token(served: Served, work: P
         assert len(visitor.call("jobs")["jobs"]) == 1
 
 
+def test_nobody_names_a_command_to_be_notified_from_the_page_of_a_token(served: Served, work: Path) -> None:
+    job = job_of(served, served.tokens["tests"], "exec sleep 300", work)
+    with Visitor(served.base, served.tokens["tests"]) as visitor:
+        watch = [{"pattern": "x", "command": f"touch {work}/made"}]
+        for sink in ({"notify_command": f"touch {work}/made"}, {"notify_file": f"{work}/made"}, {"watch": watch}):
+            status, error = visitor.refused("process", action="notify_set", job_id=job, **sink)
+            assert (status, error["code"]) == (403, "denied"), sink
+            assert "names nothing to be notified" in error["message"]
+        assert visitor.run("notify_set", job_id=job, watch=["x"])["ok"]
+        assert visitor.run("kill", job_id=job)["state"] == "killed"
+    assert not (work / "made").exists()
+
+
 def test_nobody_approves_with_a_token(served: Served) -> None:
     with Visitor(served.base, served.tokens["tests"]) as visitor:
         status, error = visitor.refused("approve", job_id="01J00000000000000000000000")

@@ -31,7 +31,8 @@ def of(verb: str, word: str, root: str, env: Mapping[str, str]) -> list[tuple[st
             continue
         about = f"{state}, {line(definition.name)}"
         title = definition.title
-        if title and verb not in _BY_ID and title.isprintable() and title.startswith(word):
+        is_taken = title and title.isprintable() and not title.startswith("-")  # else it would be an option
+        if title and is_taken and verb not in _BY_ID and title.startswith(word):
             names.setdefault(title, f"{state}, {short_id(job_id)}")  # the newest comes first
         for name in (short_id(job_id), job_id):
             if name.startswith(word.upper()) and (word or name != job_id):

@@ -16,7 +16,7 @@ import anyio
 from outlive import limits
 from outlive.answers import advice, other_run
 from outlive.core.members import number_of, object_of
-from outlive.core.records import EXEC, READ
+from outlive.core.records import CONTROL, EXEC, READ
 from outlive.errors import OutliveError, from_os, invalid
 from outlive.jobs.context import Context
 from outlive.mcp import threads
@@ -95,7 +95,14 @@ class Api:
             args = {name: value for name, value in given.items() if name not in ("action", "detail")}
             answer = await self._calls.show(verb.name, caller, **args)
         else:
-            answer = await self._calls.run(PROCESS, {**given, "detail": "full"}, caller.changed(person=True))
+            rights = caller.rights if self._may_approve(caller) else caller.rights.within(CONTROL)
+            by = caller.changed(person=True, rights=rights)
+            try:
+                answer = await self._calls.run(PROCESS, {**given, "detail": "full"}, by)
+            except OutliveError as error:
+                if (error.details or {}).get("right") == EXEC:
+                    self._require_person(caller, "names nothing to be notified")
+                raise
         answer = envelope.sized(answer, "full")
         if verb.name == "status":
             answer["facts"] = beside_output.facts(answer)

@@ -21,7 +21,8 @@ PROGRAM = "ssh"
 DEFAULT_PYTHON = "python3"
 # Nobody is there to answer a question. A forwarding of the user's configuration would fail from the
 # second connection on, and what the user lets run there would run in our place
-_OURS = ("-T", "-oBatchMode=yes", "-oClearAllForwardings=yes", "-oRemoteCommand=none", "-oEscapeChar=none")
+# Nothing leads back: neither what -oClearAllForwardings names nor (-a, -x) an agent or a screen
+_OURS = ("-T", "-a", "-x", "-oBatchMode=yes", "-oClearAllForwardings=yes", "-oRemoteCommand=none", "-oEscapeChar=none")
 _NOISE_BYTES = 65_536  # what the profile of a login shell may print before our end speaks, and what is kept of stderr
 _PIPE_BYTES = 1 << 20
 _READ_BYTES = 1 << 16  # what comes behind it of a run of a log is moved, and not read
