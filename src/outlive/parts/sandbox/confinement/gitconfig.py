@@ -15,7 +15,7 @@ from outlive.errors import OutliveError
 from outlive.parts.sandbox.confinement.search import Unguarded
 from outlive.system import fds, own_programs
 from outlive.system.fds import Closing
-from outlive.system.paths import is_in
+from outlive.system.paths import is_in, status_of
 
 OF_USER = (".gitconfig", ".config/git/config", ".config/git/ignore", ".config/git/attributes")
 _CONTINUES = re.compile(r'(?:[^"\\#;]|\\.|"(?:[^"\\]|\\.)*+"?+)*+\\\Z')  # not in a comment
@@ -195,7 +195,7 @@ def _folders(folder: str, depth: int) -> Iterator[str]:
     except (FileNotFoundError, NotADirectoryError):
         return
     for path in (os.path.join(folder, name) for name in names):
-        if os.path.lexists(os.path.join(path, "HEAD")):
+        if status_of(os.path.join(path, "HEAD")):
             yield path
         else:
             yield from _folders(path, depth + 1)

@@ -23,7 +23,7 @@ from outlive.parts.sandbox.confinement import gitconfig, hidden, visible_paths
 from outlive.parts.sandbox.confinement.search import Unguarded
 from outlive.parts.sandbox.confinement.visible_paths import is_in
 from outlive.system import fds
-from outlive.system.paths import entry, make_folders, opened
+from outlive.system.paths import entry, is_folder, make_folders, opened
 
 _CACHED = "at-"  # how the name of what jobs cache begins
 _LOCK = ".lock"  # beside it
@@ -136,7 +136,7 @@ def add(mounts: Mounts, sandbox: Sandbox, cwd: str, guarded: Callable[[], Guard 
     kept = guard.kept if guard is not None else []
     require_one_spelling([*kept, *covered], areas)
     for path in pinned([*kept, *covered], sandbox.roots) if writable else ():
-        if os.path.isdir(path):
+        if is_folder(path):
             mounts.bind(path, writable=True)
     if guard is not None:
         guard.mount(mounts)
