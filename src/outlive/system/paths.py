@@ -24,6 +24,38 @@ def may_change(path: str) -> bool:
         return False
 
 
+def nearest(path: str) -> str:
+    """Return a path, or of one at which nothing can be seen the nearest directory above it."""
+    while not os.path.lexists(path):
+        path = os.path.dirname(path)
+    return path
+
+
+def is_missing(path: str, error: OSError) -> bool:
+    """Return whether an error says that nothing is at a path, or nothing that this user, and so a job, could ever reach.
+    What cannot be looked at for another reason may be there: a job can change a mode."""
+    if isinstance(error, PermissionError):
+        return not may_change(nearest(path))
+    return isinstance(error, (FileNotFoundError, NotADirectoryError))
+
+
+def status_of(path: str, *, follow: bool = False) -> os.stat_result | None:
+    """Return what stands at a path, or with `follow` what it leads to; None if nothing does. Errors: OSError for what cannot
+    be looked at, and may be there."""
+    try:
+        return os.stat(path, follow_symlinks=follow)
+    except OSError as error:
+        if not is_missing(path, error):
+            raise
+        return None
+
+
+def is_folder(path: str) -> bool:
+    """Return whether a path leads to a directory. Errors: those of `status_of`."""
+    status = status_of(path, follow=True)
+    return status is not None and stat.S_ISDIR(status.st_mode)
+
+
 def reached(path: str, roots: Iterable[str], *, fixed: Iterable[str] = ()) -> str | None:
     """Return where a path leads; None if a link in a writable directory is on the way, since a job
     may have made it. In `fixed` directories none can."""

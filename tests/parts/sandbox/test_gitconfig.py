@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from outlive.core.records import Sandbox
+from outlive.errors import OutliveError
 from outlive.parts.sandbox.confinement import gitconfig
 from outlive.parts.sandbox.confinement.search import Unguarded
 from outlive.system.fds import Closing
@@ -95,3 +97,30 @@ def test_settings_that_are_not_read_to_their_end_are_not_taken_for_missing(tmp_p
 
 def test_a_device_in_place_of_settings_is_not_opened(tmp_path: Path) -> None:
     assert not opens_device(tmp_path, lambda path: gitconfig.without_secrets(path, "ignore"))
+
+
+def test_a_git_that_does_not_say_what_its_settings_are_is_not_taken_for_one_without_any(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    git, work = tmp_path / "bin/git", tmp_path / "w"
+    for folder in (git.parent, work):
+        folder.mkdir()
+    git.write_text("#!/bin/sh\nexec sleep 600\n")
+    git.chmod(0o755)
+    monkeypatch.setattr(gitconfig, "_ASKED_S", 0.1)
+    sandbox = Sandbox(mode="workspace-write", home=str(tmp_path), roots=[str(work)])
+    with pytest.raises(OutliveError, match=f"{git} did not say in 0.1 seconds") as raised:
+        gitconfig.noted(sandbox, {"PATH": str(git.parent)})
+    assert raised.value.code == "sandbox_unavailable"
+    writes = Sandbox.replace(sandbox, git="write")
+    assert gitconfig.noted(writes, {"PATH": str(git.parent)}) == writes
+
+
+def test_git_is_not_asked_about_what_it_would_wait_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    os.mkfifo(tmp_path / ".gitconfig")
+    system = tmp_path / "system"
+    system.write_text("[core]\n\thooksPath = .hooks\n")
+    monkeypatch.setattr(gitconfig, "_ASKED_S", 60)
+    sandbox = Sandbox(mode="workspace-write", home=str(tmp_path), roots=[str(tmp_path)])
+    noted = gitconfig.noted(sandbox, {"PATH": os.environ["PATH"], "GIT_CONFIG_SYSTEM": str(system)})
+    assert noted.git_folders == [".hooks"]

@@ -13,7 +13,7 @@ from support.mounts import Mounts
 
 
 def _kept(root: Path) -> list[str]:
-    return second_names.kept([str(root)], lambda _: False)
+    return second_names.kept([str(root)], lambda _: False, pytest.fail)
 
 
 def _linked(place: Path, name: str, content: bytes) -> Path:

@@ -69,6 +69,27 @@ def test_a_link_of_the_user_in_a_cache_is_made_nowhere_else(
     assert list(victim.iterdir()) == []
 
 
+def test_an_environment_behind_a_cache_or_a_store_that_is_a_link_is_seen_by_its_name(
+    cli: Cli, home: Path, work: Path, place: Path
+) -> None:
+    """On a larger disk; of some the outer directory is named too."""
+    named = {"VIRTUAL_ENV": ".cache/envs/e", "CONDA_PREFIX": ".cache", "JAVA_HOME": ".cache/envs/e/jdk", "GOPATH": "go"}
+    for below in ("cache/envs/e/jdk", "pkg/x", "own"):
+        (place / "disk" / below).mkdir(parents=True)
+    (home / "go").mkdir(parents=True)
+    (home / ".cache").symlink_to(place / "disk/cache")
+    (home / "go/pkg").symlink_to("../../disk/pkg")
+    (home / ".npm").symlink_to(place / "disk/own")
+    for given in (("JAVA_HOME", "VIRTUAL_ENV", "GOPATH"), ("CONDA_PREFIX", "VIRTUAL_ENV")):
+        env = {name: str(home / named[name]) for name in given}
+        words = ["ls -d " + " ".join(f"${name}/." for name in given), "ls ~/go/pkg"] if "GOPATH" in env else [":"]
+        if "CONDA_PREFIX" not in env:
+            words += ["touch ~/.cache/mine ~/.cache/envs/mine ~/.npm/mine", "! touch $VIRTUAL_ENV/mine"]
+        answer = cli.ok("run", "--wait", *INSIDE, " && ".join(words), env=env, cwd=work)
+        assert answer["exit_code"] == 0, answer
+    assert not any((place / "disk" / below / "mine").exists() for below in ("cache", "cache/envs", "own"))
+
+
 def sandbox_of(home: Path, root: Path, **more: list[str]) -> Sandbox:
     status = root.stat()
     ids = [[status.st_dev, status.st_ino]]

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import os
+import socket
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from outlive.store.job_dir import COMPLETION, NOTIFICATIONS
 from parts.sandbox.inside.test_break_out import USERS, Ground
 from parts.sandbox.inside.test_break_out import ground as ground  # noqa: PLC0414 - a fixture
+from parts.sandbox.inside.test_works_inside import PYTHON
 from support import landlock, wait
-from support.cli import Cli
+from support.cli import Cli, Jobs
 from support.serve import Served
 
 INSIDE = ("--sandbox", "workspace-write")
@@ -198,6 +201,33 @@ def test_an_abstract_socket_outside_is_out_of_reach_where_landlock_scopes(ground
     assert "reached" not in answer["output"], answer
     assert "reached" in ground.outlive("run", "--wait", "--", ground.python, "-c", reach)["output"]
     wait.until(lambda: ground.outlive("status", server)["state"] == "exited")
+
+
+def test_an_abstract_socket_outside_is_out_of_reach_for_what_is_run_because_of_a_job(
+    cli: Cli, jobs: Jobs, work: Path
+) -> None:
+    if landlock.version() < 6:
+        pytest.skip("Landlock of this kernel has no scopes")
+    name, told = f"outlive-test-{os.getpid()}", work / "told"
+    reach = f"import socket; socket.socket(socket.AF_UNIX).connect('\\0{name}')"
+    command = f'{PYTHON} -c "{reach}"; echo $? > told.new; mv told.new told; exit 3'
+    ways = (
+        (("--notify-command", "true"), COMPLETION),
+        (("--watch", "hit", "--watch-command", "echo hit"), NOTIFICATIONS),
+    )
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(f"\0{name}")
+        listener.listen()
+        for inside, reached in ((INSIDE, "1\n"), ((), "0\n")):
+            for (*words, script), record in ways:
+                flags = (*inside, *(("--network", "open") if inside else ()), *words, command)
+                job = cli.ok("run", *flags, script, cwd=work)["job_id"]
+                wait.until(told.exists, what=f"the command of {words}")
+                assert told.read_text() == reached, (inside, words)
+                told.unlink()
+                path = cli.root / job / record
+                wait.until(lambda path=path: path.exists() and '"exit_code": 3' in path.read_text(), what="its status")
+    jobs.end()
 
 
 def test_a_directory_below_etc_is_hidden_as_any_other(cli: Cli, work: Path) -> None:

@@ -17,9 +17,10 @@ from outlive.core.record import Value
 from outlive.core.records import Granted, Sandbox
 from outlive.errors import OutliveError, argument, invalid, misconfigured
 from outlive.parts.sandbox.confinement import visible_paths
+from outlive.parts.sandbox.confinement.search import may_be_there
 from outlive.parts.sandbox.confinement.visible_paths import is_in
 from outlive.system import interpreter, mounts, workspaces
-from outlive.system.paths import as_listed, is_in_one, make_folders, may_change
+from outlive.system.paths import as_listed, is_in_one, make_folders, may_change, nearest
 
 if TYPE_CHECKING:  # a supervisor loads this, and no configuration
     from outlive.parts.sandbox.settings import Settings
@@ -59,7 +60,7 @@ def _obeyed_above(path: str, git: str) -> str | None:
 
 
 def _is_git(folder: str) -> bool:
-    return all(os.path.exists(f"{folder}/{name}") for name in ("HEAD", "objects"))
+    return all(may_be_there(f"{folder}/{name}") for name in ("HEAD", "objects"))
 
 
 class Ours(Value):
@@ -173,9 +174,7 @@ def _respells(path: str, hide: Iterable[str]) -> bool:
 
 def _may_come(path: str) -> bool:
     """Return whether something is at a path, or this user could make it: the home of a service may be /usr/sbin."""
-    above = path
-    while not os.path.lexists(above):
-        above = os.path.dirname(above)
+    above = nearest(path)
     return above == path or may_change(above)
 
 

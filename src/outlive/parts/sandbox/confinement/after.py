@@ -134,7 +134,7 @@ class _Root:
                 findings += self._new(kind, path)
             except Exception:  # noqa: BLE001
                 findings.append({"path": path, "kind": "unchecked"})
-        missing = (path for path in self._before.missing if is_in(path, [self._path]) and os.path.lexists(path))
+        missing = (path for path in self._before.missing if is_in(path, [self._path]) and search.may_be_there(path))
         return [*findings, *map(self._without_hooks, missing)]
 
     def _known(self) -> list[tuple[str, str]]:
@@ -249,7 +249,7 @@ class _Root:
         """Return the directories of hooks that the user's settings name in a new repository."""
         relative = [hooks for hooks in gitconfig.of_user(self._sandbox)[1].folders if not os.path.isabs(hooks)]
         paths = [os.path.normpath(os.path.join(top, place, hooks)) for hooks in relative for place in ("", ".git")]
-        there = [path for path in dict.fromkeys(paths) if is_in(path, [top]) and os.path.lexists(path)]
+        there = [path for path in dict.fromkeys(paths) if is_in(path, [top]) and search.may_be_there(path)]
         return [self._without_hooks(path) for path in there]
 
     def _without_hooks(self, path: str) -> dict[str, str]:

@@ -15,7 +15,7 @@ from outlive.errors import OutliveError
 from outlive.parts.sandbox.confinement.search import Unguarded
 from outlive.system import fds, own_programs
 from outlive.system.fds import Closing
-from outlive.system.paths import is_in
+from outlive.system.paths import is_in, status_of
 
 OF_USER = (".gitconfig", ".config/git/config", ".config/git/ignore", ".config/git/attributes")
 _CONTINUES = re.compile(r'(?:[^"\\#;]|\\.|"(?:[^"\\]|\\.)*+"?+)*+\\\Z')  # not in a comment
@@ -69,7 +69,7 @@ _COMMANDS = tuple(
 )
 _QUOTED = re.compile(r"(?:'[^']*'|\\.|[^'\\\s])+")  # a word of GIT_CONFIG_PARAMETERS
 _KEY = "GIT_CONFIG_KEY_"
-_ASKED_MS = 5000
+_ASKED_S = 10
 
 
 def settings(text: str) -> Iterator[tuple[str, str, str, str]]:
@@ -195,7 +195,7 @@ def _folders(folder: str, depth: int) -> Iterator[str]:
     except (FileNotFoundError, NotADirectoryError):
         return
     for path in (os.path.join(folder, name) for name in names):
-        if os.path.lexists(os.path.join(path, "HEAD")):
+        if status_of(os.path.join(path, "HEAD")):
             yield path
         else:
             yield from _folders(path, depth + 1)
@@ -290,7 +290,8 @@ def noted(sandbox: Sandbox, env: Mapping[str, str]) -> Sandbox:
     files += [os.path.join(env[name], "config") for name in ("GIT_DIR", "GIT_COMMON_DIR") if env.get(name)]
     if env.get("XDG_CONFIG_HOME"):
         files.append(os.path.join(env["XDG_CONFIG_HOME"], "git/config"))
-    for file, name, value in (*_given(env), *_in_force(sandbox.home, env)):
+    usual = usual_files(sandbox.home)
+    for file, name, value in (*_given(env), *_in_force(sandbox.home, env, (*usual, *files))):
         section, _, rest = name.lower().partition(".")
         included = named.take(section, rest.rpartition(".")[2], value)
         if file:
@@ -299,7 +300,6 @@ def noted(sandbox: Sandbox, env: Mapping[str, str]) -> Sandbox:
             files.append(included)
     for name in _COMMANDS:
         named.take_command(env.get(name, ""))
-    usual = usual_files(sandbox.home)
     everywhere = dict.fromkeys(os.path.join(root, path) for path in files for root in sandbox.roots)
     return Sandbox.replace(
         sandbox,
@@ -323,14 +323,16 @@ def _given(env: Mapping[str, str]) -> Iterator[tuple[str, str, str]]:
         yield "", name, value
 
 
-def _in_force(home: str, env: Mapping[str, str]) -> list[tuple[str, str, str]]:
+def _in_force(home: str, env: Mapping[str, str], files: Iterable[str]) -> list[tuple[str, str, str]]:
     """Return (file, name, value) of the settings that git itself reads outside of a repository; none if there is
-    no git that a job could not have written."""
+    no git that a job could not have written. `files`: the user's. Errors: sandbox_unavailable for a git that says nothing."""
     known = {name: env[name] for name in (*_FILES, "XDG_CONFIG_HOME") if env.get(name)}
+    if any(os.path.exists(path) and not os.path.isfile(path) for path in files):
+        known[_FILES[0]] = os.devnull  # git would wait for a FIFO, which a job may have put where a dotfile leads
     given = own_programs.environment({**known, "HOME": home, "PATH": os.defpath})
     try:
-        words = [own_programs.find("git", env), "-C", "/", "config", "--list", "--show-origin", "--null"]
-        words = own_programs.elsewhere(words, env)
+        git = own_programs.find("git", env)
+        words = own_programs.elsewhere([git, "-C", "/", "config", "--list", "--show-origin", "--null"], env)
     except OutliveError:
         return []
     output = fds.memory_file("settings", b"")
@@ -345,9 +347,18 @@ def _in_force(home: str, env: Mapping[str, str]) -> list[tuple[str, str, str]]:
         except OSError:
             return []
         with Closing(os.pidfd_open(pid)) as ended:
-            if not fds.poll(ended, select.POLLIN, _ASKED_MS):
+            is_answered = fds.poll(ended, select.POLLIN, _ASKED_S * 1000)
+            if not is_answered:
                 os.kill(pid, signal.SIGKILL)
         os.waitpid(pid, 0)
+        if not is_answered:
+            raise OutliveError(
+                "sandbox_unavailable",
+                f"{git} did not say in {_ASKED_S} seconds what its settings are, and it may run what they name; "
+                "nothing was run",
+                hint="See what `git config --list` waits for, or give git=write, which leaves git unprotected while the job "
+                "runs.",
+            )
         said = os.fsdecode(fds.read_all(output)).split("\0")
     return [
         (origin[5:], *one.partition("\n")[::2])

@@ -17,7 +17,7 @@ from outlive.parts.sandbox.confinement.mounts import Mounts, pinned
 from outlive.parts.sandbox.confinement.search import Unguarded
 from outlive.parts.sandbox.confinement.visible_paths import is_in
 from outlive.system import paths
-from outlive.system.paths import may_change, opened, stamp_of
+from outlive.system.paths import is_folder, may_change, opened, stamp_of, status_of
 
 _MOST_MOUNTS = 400  # each takes a quarter of a millisecond, and bubblewrap takes 9,000 words
 CHANGES = ("config", "config.worktree", "commondir", "hooks")  # of a git directory: what decides what git runs
@@ -43,7 +43,7 @@ class Guard:
         self.repositories: dict[str, list[int]] = {}
         self.missing: list[str] = []  # directories of hooks, and working trees of a repository, that are not there
         self.shut = [path for kind, path in entries if kind == "u"]
-        self._protected = [path for path in sandbox.protect if os.path.exists(path)]
+        self._protected = [path for path in sandbox.protect if status_of(path, follow=True)]
         self._files_of_user, self._of_user = gitconfig.of_user(sandbox)
         self.programs: dict[str, list[int]] = {}  # what settings of git name here, and what a change of it changes
         if sandbox.git != "write":
@@ -62,7 +62,7 @@ class Guard:
             path
             for top in (*tops, *inner)
             for name in visible_paths.SETTINGS
-            if os.path.lexists(path := os.path.join(top, name))
+            if status_of(path := os.path.join(top, name))
         ]
         mounts = len(self._kept) + len(pinned(self._kept, self._roots))
         if mounts > _MOST_MOUNTS:
@@ -121,7 +121,7 @@ class Guard:
         of one, in which git would run the hooks that the settings of the repository name."""
         trees = (gitconfig.tree_in(one, self._roots) for one in gitconfig.registered(git))
         places = (os.path.join(tree, ".git") for tree in trees if tree is not None)
-        self.missing += [path for path in places if not os.path.lexists(path)]
+        self.missing += [path for path in places if status_of(path) is None]
 
     def _keep_outside(self) -> None:
         """Keep what the settings of the user name, and those of a repository around the workspace."""
@@ -147,9 +147,9 @@ class Guard:
         above, nearest = os.path.dirname(root), True
         while above != "/":
             git = f"{above}/.git"
-            if os.path.lexists(git):
+            if status_of(git):
                 linked = self._linked if nearest else lambda top, git: gitconfig.linked(git, top)
-                self._keep_named(above, git if os.path.isdir(git) else linked(above, git))
+                self._keep_named(above, git if is_folder(git) else linked(above, git))
                 nearest = False
             above = os.path.dirname(above)
 
@@ -209,17 +209,17 @@ class Guard:
         reached = visible_paths.reached(target, self._roots, fixed=self._kept)
         if reached is not None and (not is_in(reached, self._roots) or is_in(reached, self._kept)):
             return
-        if reached is not None and not os.path.lexists(reached):
+        if reached is not None and status_of(reached) is None:
             self.missing.append(reached)
             return
-        is_folder = reached is not None and os.path.isdir(reached)
-        if reached is None or not self._keep_folder(reached if is_folder else os.path.dirname(reached)):
+        is_directory = reached is not None and is_folder(reached)
+        if reached is None or not self._keep_folder(reached if is_directory else os.path.dirname(reached)):
             real = os.path.realpath(target)
             what = (
                 "lies where a job could change it" if real == link else f"is a link to {real}, which a job could change"
             )
             raise Unguarded(f"{link} {what}, and git obeys it: put it elsewhere, {_WRITE}")
-        if is_folder:
+        if is_directory:
             self._keep_linked(reached)
         else:
             self._require_one_name(reached, os.lstat(reached))
@@ -230,7 +230,7 @@ class Guard:
             path = os.path.realpath(path)
             if not is_in(path, self._roots):
                 return True
-        if not os.path.isdir(path) or path in self._roots:
+        if not is_folder(path) or path in self._roots:
             return False
         self._kept[path] = None
         return True
@@ -252,7 +252,11 @@ class Guard:
         """Keep what a job would change elsewhere too. Errors: Unguarded."""
         known = frozenset(self.kept)
         hidden = frozenset(self._hidden)
-        self._kept |= dict.fromkeys(second_names.kept(self._roots, lambda path: path in known or path in hidden))
+        shut: list[str] = []
+        found = second_names.kept(self._roots, lambda path: path in known or path in hidden, shut.append)
+        self._kept |= dict.fromkeys(found)
+        for path in shut:
+            self._keep("u", path)
 
     @property
     def kept(self) -> list[str]:
@@ -328,7 +332,7 @@ def obeyed_anew(top: str, settings: list[str], files: Mapping[str, list[int]], *
     """Return what is new or changed of what tools obey by themselves at the top of a directory; `settings`, `files`: what
     was there before, as of a guard."""
     there = (os.path.join(top, name) for name in visible_paths.SETTINGS)
-    new = [path for path in there if path not in settings and os.path.lexists(path)]
+    new = [path for path in there if path not in settings and status_of(path)]
     now = ((path, stamp) for path, stamp in stamps(top, kept=kept) if not is_in(path, new))
     return [*(path for path, stamp in now if files.get(path) != stamp), *new]
 
@@ -340,9 +344,8 @@ def stamps(top: str, *, kept: bool = True) -> list[tuple[str, list[int]]]:
     files: list[tuple[str, list[int]]] = []
     for name in visible_paths.OBEYED:
         path = os.path.join(top, name)
-        try:
-            there = os.lstat(path)
-        except OSError:
+        there = status_of(path)
+        if there is None:
             continue
         if stat.S_ISLNK(there.st_mode):
             files.append((path, [*paths.stamp(there), *_stamp_behind(path)]))
@@ -390,9 +393,11 @@ def _stamp_behind(path: str) -> list[int]:
 
 
 def entries_of(folder: str) -> list[os.DirEntry[str]]:
-    """Return what is in a directory; nothing if it cannot be read."""
+    """Return what is in a directory; nothing if there is none. Errors: OSError for what cannot be read, and may be there."""
     try:
         with os.scandir(folder) as entries:
             return list(entries)
-    except OSError:
+    except OSError as error:
+        if not paths.is_missing(folder, error):
+            raise
         return []

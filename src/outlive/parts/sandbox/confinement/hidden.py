@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from outlive.core.records import Sandbox
 from outlive.parts.sandbox.confinement import visible_paths
 from outlive.parts.sandbox.confinement.search import Unguarded
-from outlive.system.paths import is_in, make_folders
+from outlive.system.paths import is_folder, is_in, make_folders
 
 
 def to_cover(sandbox: Sandbox, entries: Mapping[str, str], areas: list[str]) -> list[str]:
@@ -28,7 +28,7 @@ def to_cover(sandbox: Sandbox, entries: Mapping[str, str], areas: list[str]) -> 
     for path in sorted({*sandbox.hide, *behind}):
         above = any(is_in(area, [path]) for area in areas) and not any(is_in(root, [path]) for root in sandbox.roots)
         is_shown = (above or is_in(path, areas)) and path not in sandbox.roots
-        if is_shown and not is_in(path, covered) and os.path.isdir(path):
+        if is_shown and not is_in(path, covered) and is_folder(path):
             covered.append(path)
     return covered
 

@@ -23,7 +23,7 @@ from outlive.parts.sandbox.confinement import gitconfig, hidden, visible_paths
 from outlive.parts.sandbox.confinement.search import Unguarded
 from outlive.parts.sandbox.confinement.visible_paths import is_in
 from outlive.system import fds
-from outlive.system.paths import entry, make_folders, opened
+from outlive.system.paths import entry, is_folder, make_folders, opened
 
 _CACHED = "at-"  # how the name of what jobs cache begins
 _LOCK = ".lock"  # beside it
@@ -96,13 +96,20 @@ class Mounts:
     def link(self, target: str, at: str) -> None:
         self._place(at, "--symlink", target)
 
-    def link_on_the_way(self, path: str) -> None:
+    def link_on_the_way(self, path: str, own: Iterable[str]) -> None:
         """Make the links by which this path is reached, where no mount has them, and none behind another: bubblewrap would
-        follow that one while it sees the whole machine."""
-        done = "/"
-        for name in path.strip("/").split("/"):
+        follow that one while it sees the whole machine. Where a directory of the sandbox's `own` stands in the place of a
+        link, the last step of the path is the link."""
+        done, names = "/", path.strip("/").split("/")
+        for at, name in enumerate(names, 1):
             here = os.path.join(done, name)
             if os.path.islink(here):
+                if here in own:
+                    here = os.path.join(here, *names[at:])
+                    if not is_in(here, self._links):
+                        self._links.append(here)
+                        self.link(os.path.realpath(here), here)
+                    return
                 if not is_in(here, [*self._links, *self._shown, *self.entries.values(), *visible_paths.SYSTEM]):
                     self._links.append(here)
                     self.link(os.readlink(here), here)
@@ -136,14 +143,15 @@ def add(mounts: Mounts, sandbox: Sandbox, cwd: str, guarded: Callable[[], Guard 
     kept = guard.kept if guard is not None else []
     require_one_spelling([*kept, *covered], areas)
     for path in pinned([*kept, *covered], sandbox.roots) if writable else ():
-        if os.path.isdir(path):
+        if is_folder(path):
             mounts.bind(path, writable=True)
     if guard is not None:
         guard.mount(mounts)
     for path in covered:
         mounts.empty(path, "0555")
-    for path in (cwd, *sandbox.show, *sandbox.toolchains):
-        mounts.link_on_the_way(path)
+    own = [f"{sandbox.home}/{name}" for name in visible_paths.CACHES if sandbox.cache]
+    for path in sorted((cwd, *sandbox.show, *sandbox.toolchains)):  # an outer one first
+        mounts.link_on_the_way(path, own)
     later = mounts.words[before_caches:]
     del mounts.words[before_caches:]
     _caches(mounts, sandbox)
@@ -228,7 +236,7 @@ def _caches(mounts: Mounts, sandbox: Sandbox) -> None:
     for name in (*visible_paths.CACHES, *inner, *([visible_paths.OWN_STORES] if own else [])):
         if sandbox.cache and not _holds(f"{home}/{name}", taken):
             _own(mounts, sandbox, name)
-        elif sandbox.cache or name in inner:
+        elif (sandbox.cache or name in inner) and f"{home}/{name}" not in taken:
             mounts.empty(f"{home}/{name}", "0700")
     if lock is not None:  # bubblewrap copies it, and so closes it, when it has mounted what is above
         mounts.words += ["--file", lock, _LOCK_INSIDE]
@@ -368,10 +376,10 @@ def _made(name: str, folder: int) -> int:
 
 
 def _show(mounts: Mounts, sandbox: Sandbox, name: str) -> None:
-    """Show an entry of the home at its place."""
-    path = mounts.entries.get(name)
-    if path is not None and os.path.exists(path):
-        mounts.bind(path, at=f"{sandbox.home}/{name}")
+    """Show an entry of the home at its place, unless something else is there."""
+    path, at = mounts.entries.get(name), f"{sandbox.home}/{name}"
+    if path is not None and at not in mounts.places and os.path.exists(path):
+        mounts.bind(path, at=at)
 
 
 def _chosen(mounts: Mounts, sandbox: Sandbox) -> None:

@@ -45,7 +45,7 @@ def find(roots: Mapping[str, int], settings: Iterable[str] = ()) -> list[tuple[s
     entries = [
         (kind, os.path.join(root, below) if below else root)
         for kind, root, below in found
-        if (kind != "b" or _is_there(os.path.join(below, "HEAD"), roots[root]))
+        if (kind != "b" or may_be_there(os.path.join(below, "HEAD"), roots[root]))
         and (kind != "s" or _PACKAGES not in below.split("/") or (root, below) in gits)
     ]
     return sorted(entries, key=lambda one: one[1])  # an outer directory before what is in it
@@ -71,11 +71,12 @@ def _place(word: str, named: Mapping[str, str]) -> tuple[str, str]:
     return named[f"{above.removesuffix('/.')}/."], below.rstrip("/")
 
 
-def _is_there(path: str, folder: int) -> bool:
+def may_be_there(path: str, folder: int | None = None) -> bool:
+    """Return whether something is at a path; of what cannot be looked at, that it is."""
     try:
         os.lstat(path, dir_fd=folder)
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return False
-    except OSError:  # it cannot be seen, and may be there
+    except OSError:
         return True
     return True

@@ -17,6 +17,7 @@ from outlive.parts.sandbox.confinement.mounts import pinned
 from outlive.parts.sandbox.confinement.search import Unguarded
 from outlive.parts.sandbox.confinement.visible_paths import is_in
 from outlive.system import fds
+from outlive.system.paths import is_missing, status_of
 
 # What git knows by its name and by how it begins: an object, a pack with its version, and what lies beside one
 _OBJECT = re.compile(r".*/\.git/objects/[0-9a-f]{2}/[0-9a-f]{38}([0-9a-f]{24})?")
@@ -30,23 +31,25 @@ Name = tuple[tuple[int, int], str]  # device and inode of a directory, and a nam
 _MOST_MOUNTS = 100  # with more their directories are kept: each takes a quarter of a millisecond
 
 
-def kept(roots: list[str], is_kept: Callable[[str], bool]) -> list[str]:
+def kept(roots: list[str], is_kept: Callable[[str], bool], shut: Callable[[str], None]) -> list[str]:
     """Return the files to be kept from a job because they have more names than it may write, or, of
     many, the directories that they lie in. `is_kept`: whether a directory is read-only for it
-    anyway. Errors: Unguarded."""
+    anyway. `shut` is called for each directory that cannot be looked at, which a job could open. Errors: Unguarded."""
     names: dict[tuple[int, int], dict[str, Name]] = {}
     counts: dict[tuple[int, int], int] = {}
     for root in roots:
-        for path, folder, status in _linked(root, is_kept):
+        for path, folder, status in _linked(root, is_kept, shut):
             key = status.st_dev, status.st_ino
             names.setdefault(key, {})[path] = folder, os.path.basename(path)
             counts[key] = status.st_nlink
     return _folded([path for key, by in names.items() if counts[key] > len({*by.values()}) for path in by], roots)
 
 
-def _linked(root: str, is_kept: Callable[[str], bool]) -> Iterator[tuple[str, tuple[int, int], os.stat_result]]:
-    """Yield the files below a directory that have several names, each with the identity of its directory. A directory that cannot be read is
-    read-only for a job (search.c). Objects of git are left out, which clones share."""
+def _linked(
+    root: str, is_kept: Callable[[str], bool], shut: Callable[[str], None]
+) -> Iterator[tuple[str, tuple[int, int], os.stat_result]]:
+    """Yield the files below a directory that have several names, each with the identity of its directory. Objects of git
+    are left out, which clones share."""
     folders = [root]
     while folders:
         folder = folders.pop()
@@ -57,13 +60,13 @@ def _linked(root: str, is_kept: Callable[[str], bool]) -> Iterator[tuple[str, tu
                     if entry.is_dir(follow_symlinks=False):
                         if not is_kept(entry.path):
                             folders.append(entry.path)
-                    elif not entry.is_symlink():
-                        status = entry.stat(follow_symlinks=False)
+                    elif not entry.is_symlink() and (status := status_of(entry.path)):
                         is_file = status.st_nlink > 1 and stat.S_ISREG(status.st_mode)
                         if is_file and not _is_content(entry.path):
                             yield entry.path, (above.st_dev, above.st_ino), status
-        except OSError:  # gone meanwhile, or shut
-            continue
+        except OSError as error:
+            if not is_missing(folder, error):
+                shut(folder)
 
 
 def _is_content(path: str) -> bool:

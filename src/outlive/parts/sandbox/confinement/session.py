@@ -120,7 +120,7 @@ def _tried(
                 bubblewrap.arguments(sandbox, env, how.cwd, mounts.words, filter_fd=_FILTER, last=_FIRST_PROCESS),
             )
             if _is_in(keeping, mounts):
-                _tell(word, b"".join(os.fsencode(path) + b"\0" for path in (*mounts.writable, "")))
+                _tell(word, _writable(mounts))
                 started = _met(here, told, outer)
             return started
         finally:
@@ -143,6 +143,11 @@ def _mounts(sandbox: Sandbox, cwd: str, guarded: Callable[[], Guard | None]) -> 
         mounts.close()
         raise _unavailable(error) from error
     return mounts
+
+
+def _writable(mounts: Mounts) -> bytes:
+    """Return the word by which init.c lets the command run."""
+    return b"".join(os.fsencode(path) + b"\0" for path in (*mounts.writable, ""))
 
 
 def _is_in(keeping: Keeping, mounts: Mounts) -> bool:
@@ -253,7 +258,7 @@ def _complaint(told: int) -> str:
 
 def start_sink(sandbox: Sandbox, words: list[str], env: Mapping[str, str], stdio: Mapping[int, int], how: How) -> int:
     """Start a notification command in a sandbox like that of its job; return its pid. Errors: OSError."""
-    _found(words[0], env, how)
+    path = _found(words[0], env, how)
     mounts = _mounts(sandbox, how.cwd, Keeping(sandbox, None).found)
     made: dict[int, int] = {}
     try:
@@ -261,8 +266,9 @@ def start_sink(sandbox: Sandbox, words: list[str], env: Mapping[str, str], stdio
         made[_INIT] = _init()
         made[_FILTER] = _filter(sandbox)
         made[_ARGS] = fds.memory_file("args", arguments)
+        made[_WRITABLE] = fds.memory_file("writable", _writable(mounts))
         files = {**stdio, **made, **mounts.files}
-        return _spawn([*_bwrap(sandbox), *words], files, umask=how.umask)
+        return _spawn([*_bwrap(sandbox), _PROGRAM, "x", path, *words], files, umask=how.umask)
     finally:
         mounts.close()
         for fd in made.values():
