@@ -17,6 +17,7 @@ from support.fake_ssh import FakeSsh
 from support.mcp_client import McpSession
 from support.serve import Served
 from support.tiers import ONE_ERA
+from support.wait import until
 
 
 def configure(place: Path, more: str, *, before: str = "") -> None:
@@ -108,6 +109,17 @@ def test_what_notifies_of_a_job_with_more_rights_there_is_refused(
     face.ok("write", job, data="x\n")
     assert face.ok("wait", job)["exit_code"] == 0 and not told.exists()
     bounded.wait_empty()
+
+
+def test_what_a_notification_of_a_job_there_makes_here_is_searched(cli: Cli, bounded: FakeSsh, work: Path) -> None:
+    """git would run what the settings of a new repository name."""
+    arm = "git init -q lib && git -C lib config core.fsmonitor 'touch ran; false'"
+    job = run(cli, "echo hi", "--notify-command", f"cd {work} && {arm} && touch done")["job_id"]
+    bounded.wait_empty()
+    assert until(lambda: cli.ok("status", job).get("message"), what="what it says of the workspace")
+    (found,) = [one for one in cli.ok("events", job)["events"] if one["type"] == "workspace_changed"]
+    assert [one["path"] for one in found["found"]] == [str(work / "lib/.git")]
+    assert (work / "done").exists() and not (work / "lib/.git").exists()
 
 
 @ONE_ERA

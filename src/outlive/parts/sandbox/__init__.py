@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from outlive.part import Part
 
+# File in the directory of a job: what was there before anything ran for it in the workspace
+BEFORE = "sandbox.json"
+
 
 class Sandboxes(Part):
     name = "sandbox"

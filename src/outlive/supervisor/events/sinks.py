@@ -310,7 +310,7 @@ class _Command:
             if definition.sandbox is None:
                 return spawn.spawn(words, env, stdio, cwd=spawn.directory(cwd, cwd_id), umask=umask)
 
-            how = How(cwd, umask, terminal=False, folder=-1, cwd_id=cwd_id)
+            how = How(cwd, umask, terminal=False, folder=self._job.fd, cwd_id=cwd_id)
             return confinement.installed().start_sink(definition.sandbox, words, env, stdio, how)
 
     def reaped(self, status: int) -> None:

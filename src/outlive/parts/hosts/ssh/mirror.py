@@ -29,6 +29,7 @@ from outlive.parts.hosts.ssh.connecting.reconnecting import Link, Turns
 from outlive.parts.hosts.ssh.connecting.relay import Relay
 from outlive.parts.hosts.ssh.local_copy import FarEvents, LocalCopy
 from outlive.parts.hosts.ssh.record import AGENT, SshRecord
+from outlive.parts.sandbox import BEFORE
 from outlive.store import history
 from outlive.store.inspection import handed_over, unseen_end
 from outlive.store.job_dir import JobDir
@@ -412,6 +413,8 @@ class Mirror:
         self._link.close()
         self._report_loss.cancel()
         self._note_reached()
+        if self._state is not None and self._job.has(BEFORE):  # commands that notify ran here
+            self._write(self._recorder.workspace(self._definition, self._state))
         self._job.unmark_live()
         self._job.release_reserve()
         self._control.state()

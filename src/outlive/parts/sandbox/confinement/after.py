@@ -21,6 +21,7 @@ from outlive.core.members import parse_json
 from outlive.core.record import Value
 from outlive.core.records import Sandbox, State
 from outlive.core.rights import identity_of
+from outlive.parts.sandbox import BEFORE
 from outlive.parts.sandbox import findings as said
 from outlive.parts.sandbox.confinement import gitconfig, search, visible_paths
 from outlive.parts.sandbox.confinement.guard import CHANGES, Guard, changes, obeyed_anew
@@ -29,7 +30,6 @@ from outlive.parts.sandbox.confinement.visible_paths import is_in
 from outlive.system.fds import DIRECTORY, Closing, names_in
 from outlive.system.paths import followed, opened, stamp_of
 
-NAME = "sandbox.json"  # in the directory of the job: what was there before
 _REPORTED = "sandbox.reported.json"  # beside it: kind, path and new path of what an earlier look reported
 _SUFFIX = ".from-sandbox"
 _PATH = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -60,13 +60,13 @@ class Before(Value):
 
     def write(self, folder: int) -> None:
         """Write it into the directory of a job. Errors: OSError."""
-        _write(NAME, folder, vars(self))
+        _write(BEFORE, folder, vars(self))
 
     @classmethod
     def read(cls, folder: int) -> Before | None:
         """Return the record of a job, None if it has none that can be read."""
         try:
-            content = _read(NAME, folder)
+            content = _read(BEFORE, folder)
             return cls(*(content[name] for name in cls.FIELDS))
         except (OSError, ValueError, KeyError, TypeError):
             return None

@@ -20,6 +20,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from outlive.core.records import Sandbox
 from outlive.parts.sandbox.confinement import bubblewrap, syscalls
+from outlive.parts.sandbox.confinement.after import Before
 from outlive.parts.sandbox.confinement.guard import Guard
 from outlive.parts.sandbox.confinement.inside import READY, START_S, STARTED, end_outer, heard
 from outlive.parts.sandbox.confinement.keeping import Keeping
@@ -257,9 +258,13 @@ def _complaint(told: int) -> str:
 
 
 def start_sink(sandbox: Sandbox, words: list[str], env: Mapping[str, str], stdio: Mapping[int, int], how: How) -> int:
-    """Start a notification command in a sandbox like that of its job; return its pid. Errors: OSError."""
+    """Start a notification command in a sandbox like that of its job; return its pid. Errors: OSError.
+
+    Of a job on another machine it is the first that runs in the workspace here.
+    """
     path = _found(words[0], env, how)
-    mounts = _mounts(sandbox, how.cwd, Keeping(sandbox, None).found)
+    is_first = Before.read(how.folder) is None
+    mounts = _mounts(sandbox, how.cwd, Keeping(sandbox, how.folder if is_first else None).found)
     made: dict[int, int] = {}
     try:
         arguments = bubblewrap.arguments(sandbox, env, how.cwd, mounts.words, filter_fd=_FILTER, last=_COPIED)
