@@ -12,6 +12,8 @@ _ARMED = "printf '[core]\\n\\trepositoryformatversion = 0\\n\\tfsmonitor = \"tou
 _STATUS = (
     "for d in . new layout; do ( cd $W/$d && git -c safe.directory='*' status ); done >/dev/null 2>&1; test -e $TOP/ran"
 )
+_LEASE = 'import fcntl; fcntl.fcntl(open(".git/config"), fcntl.F_SETLEASE, fcntl.F_WRLCK)'
+_SHARED = "mkdir .venv; echo > $TOP/home/other/m.py; ln $TOP/home/other/m.py .venv/m.py"
 _ENVIRON = "import os,sys; sys.exit(b'MARK=outside' not in open(f'/proc/{sys.argv[1]}/environ','rb').read())"
 
 
@@ -92,6 +94,14 @@ ATTEMPTS = (
         f"git init -q --bare layout; {_ARMED} > layout/config; printf '\\tworktree = .\\n' >> layout/config",
         _STATUS,
     ),
+    Attempt(
+        "the same by the settings in `.git`, in which the tool is started",
+        "**ran**",
+        ":",
+        _STATUS,
+        later="in_git",
+    ),
+    Attempt("keep others from reading `.git/config`, by a lease of it", "**kept**", either(f"$PY -c '{_LEASE}'")),
     Attempt("write into `.vscode`", "**written**", either("echo x > .vscode/tasks.json")),
     Attempt(
         "set the bit set-user-id on a copy of a program", "**set**", either("cp /bin/true s; chmod 4755 s && test -u s")
@@ -141,7 +151,15 @@ ATTEMPTS = (
         "**written**",
         "echo evil >> .venv/m.py",
         "grep -q evil $TOP/home/other/m.py",
-        before="mkdir .venv; echo > $TOP/home/other/m.py; ln $TOP/home/other/m.py .venv/m.py",
+        before=_SHARED,
+    ),
+    Attempt(
+        "the same in a directory that an earlier job shut (`chmod 400`)",
+        "**written**",
+        "chmod 400 .venv",
+        "grep -q evil $TOP/home/other/m.py",
+        before=_SHARED,
+        later="opened",
     ),
     Attempt(
         "write a file that the user moved out of the workspace, by a second name that an earlier job gave it",

@@ -115,6 +115,15 @@ class Tool:
         """Return the words of another use of the tool, in a directory of the workspace."""
         return ["sh", "-c", f"cd plain && {shlex.join(self.words('echo x > new', ground))}"]
 
+    def in_git(self, ground: Ground) -> list[str] | None:
+        """Return the words of another use of the tool, in the `.git` of the workspace."""
+        armed = f"printf '[core]\\n\\tfsmonitor = \"touch {ground.top}/ran; false\"\\n' >> config"
+        return ["sh", "-c", f"cd .git && {shlex.join(self.words(armed, ground))}"]
+
+    def opened(self, ground: Ground) -> list[str] | None:
+        """Return the words of another use of the tool, which opens what an earlier one shut."""
+        return self.words("chmod 700 .venv; echo evil >> .venv/m.py", ground)
+
     def kept(self, ground: Ground) -> list[str] | None:
         """Return nothing to do, or None if the tool keeps nothing for itself."""
         return None if self.keeps is None else ["true"]
