@@ -10,7 +10,6 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from outlive.config import default_path
 from outlive.core.base_directories import base_directory, state_directory
 from outlive.core.ids import sha256
 from outlive.core.record import Value
@@ -74,9 +73,9 @@ class Ours(Value):
 
 def of_variables(env: Mapping[str, str]) -> list[str]:
     """Return what is ours for somebody with these variables."""
-    ours = [env.get("OUTLIVE_ROOT", ""), env.get("OUTLIVE_CONFIG", "")]
-    ours += [os.path.dirname(default_path(env)), state_directory(env)]
-    ours.append(os.path.join(base_directory(env, "XDG_DATA_HOME", ".local", "share"), "outlive"))
+    ours = [env.get("OUTLIVE_ROOT", ""), env.get("OUTLIVE_CONFIG", ""), state_directory(env)]
+    for variable, usual in (("XDG_CONFIG_HOME", ".config"), ("XDG_DATA_HOME", ".local/share")):
+        ours.append(os.path.join(base_directory(env, variable, usual), "outlive"))
     return [path for path in ours if os.path.isabs(path) and path.strip("/")]
 
 
