@@ -39,7 +39,7 @@ HOOKS = frozenset(name for name, hook in vars(OfJob).items() if callable(hook))
 IN_A_SERVER = frozenset({"tools", "reads_object", "longest_call_ms"})
 # Loaded before the wait: a look at a condition, or the program, comes first
 EARLY = (
-    "outlive.jobs.awaited",
+    "outlive.jobs.several",
     "outlive.jobs.conditions.http_get",
 )
 
