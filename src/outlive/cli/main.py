@@ -260,8 +260,8 @@ _AFTER_WAITS = (
     *("cli.help", "cli.human", "cli.summary"),
     *("cli.text", "config.file", "jobs.conditions.job_wait", "jobs.diagnosis.deleted"),
     *("jobs.interaction.screen", "jobs.told.notices"),
-    *("jobs.starting.adopting", "jobs.starting.scope"),
-    *("launch.engine", "launch.from_cli", "supervisor.guardian"),
+    *("jobs.starting.adopting"),
+    *("launch.engine", "launch.from_cli", "launch.systemd_scope", "supervisor.guardian"),
 )
 
 
