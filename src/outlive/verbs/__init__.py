@@ -36,7 +36,7 @@ VERBS = {
     "restart": "declarations.starting",
     "gc": "declarations.ending",
     "help": "declarations.listing",
-    "notices": "notices",
+    "notices": "programs",
     "mcp": "programs",
 }
 ALIASES = {"exec": "run", "spawn": "run"}

@@ -15,6 +15,7 @@ from outlive.cli import call, stdio, summary, text
 from outlive.cli.live.printer import Printer
 from outlive.cli.main import ANSWERED, INTERRUPTED, note_told
 from outlive.core.ids import short_id
+from outlive.core.records import STREAMS
 from outlive.core.units import duration
 from outlive.errors import OutliveError, argument, invalid
 from outlive.jobs import adoption, ending, job_answer, lookup, several
@@ -37,7 +38,6 @@ from outlive.verbs.spec import GlobalOptions, Verb
 LINES = 10  # of the output so far, as tail(1)
 AGAIN_S = 2.0  # within which a second ^C ends the job
 _BLOCK = 65_536
-_STREAMS = {"both": None, "stdout": 0, "stderr": 1}
 
 
 def log(ctx: Context, _verb: Verb, _options: GlobalOptions, **args: Any) -> int:
@@ -70,7 +70,7 @@ def log(ctx: Context, _verb: Verb, _options: GlobalOptions, **args: Any) -> int:
 
 def _of_log(ctx: Context, job: JobDir, name: str, args: dict[str, Any]) -> _Follower:
     """Return what shows a job from where its last lines begin. `name` is in front of its lines."""
-    stream, wanted = _STREAMS[args["stream"]], window.decoding(args.get("encoding"))
+    stream, wanted = STREAMS[args["stream"]], window.decoding(args.get("encoding"))
     printer = _printer(ctx, raw=args["raw"], search=args.get("search"), timed=args["times"], named=bool(name))
     follower = _Follower(ctx, job, printer, stream, wanted, timed=args["times"], name=name)
     if _fills_its_terminal(ctx, job):

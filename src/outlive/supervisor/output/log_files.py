@@ -6,6 +6,7 @@ import os
 import time
 from collections.abc import Callable
 
+from outlive.core.records import STREAM_NAMES
 from outlive.store import history
 from outlive.store.atomic_file import open_to_write
 from outlive.store.job_dir import LOGS, JobDir
@@ -47,7 +48,7 @@ class LogFiles:
             return
         self._synced[stream] = 0
         if not stop:
-            self._tell(history.MISSING, stream=("stdout", "stderr")[stream], from_byte=there)
+            self._tell(history.MISSING, stream=STREAM_NAMES[stream], from_byte=there)
 
     def look(self, now: float) -> None:
         """Check once a second while there is output."""

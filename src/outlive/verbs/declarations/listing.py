@@ -39,7 +39,7 @@ LIST = Verb(
 TAG_SET = Verb(
     "tag set",
     "Replace a job's tags.",
-    "outlive.verbs.tag_set:tag_set",
+    "outlive.verbs.labels:tag_set",
     group="Label and notify",
     args=(
         JOB,
@@ -60,7 +60,7 @@ TAG_SET = Verb(
 NOTIFY_SET = Verb(
     "notify set",
     "Change what is reported of a job and where: its end, and lines of its output.",
-    "outlive.verbs.notify_set:notify_set",
+    "outlive.verbs.labels:notify_set",
     group="Label and notify",
     args=(
         JOB,
