@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from typing import Any
 
 from outlive import limits
@@ -90,11 +91,9 @@ def _let_go(job: JobDir) -> None:
     """Wait until the supervisor that could not start the job has let go of it, for at most CONTROL_S: the caller may start
     the job again as soon as it has its answer."""
     deadline = time.monotonic() + limits.CONTROL_S
-    try:
+    with suppress(OSError):  # it was removed meanwhile
         while job.is_supervised() and time.monotonic() < deadline:
             pause((), time.monotonic() + limits.SWEEP_INTERVAL_S)
-    except OSError:  # it was removed meanwhile
-        return
 
 
 def _plan(ctx: Context, job: JobDir) -> Plan:

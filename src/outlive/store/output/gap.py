@@ -19,6 +19,7 @@ from __future__ import annotations
 import os
 import struct
 import zlib
+from contextlib import suppress
 
 from outlive.core.record import Value
 from outlive.errors import OutliveError
@@ -216,9 +217,7 @@ def _behind_ours(job: JobDir, stream: int, hole: int) -> int:
     finally:
         gaps.close()
     if behind <= hole:
-        try:
+        with suppress(OSError, OutliveError):
             job.read_state()
-        except (OSError, OutliveError):
-            pass
         behind = job.log_cuts[2 * stream + 1]
     return behind

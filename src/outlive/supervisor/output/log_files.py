@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
+from contextlib import suppress
 
 from outlive.core.records import STREAM_NAMES
 from outlive.store import history
@@ -62,12 +63,10 @@ class LogFiles:
             if not self._is_in_place(stream):
                 self._open_again(stream)
             self.mend(stream)
-            try:
+            with suppress(OSError):  # the next look tries again
                 # What another program has put behind the output: the output goes on there
                 if os.lseek(self.fds[stream], 0, os.SEEK_END) > self.sizes[stream]:
                     os.ftruncate(self.fds[stream], self.sizes[stream])
-            except OSError:  # the next look tries again
-                continue
 
     def _is_in_place(self, stream: int) -> bool:
         here = os.fstat(self.fds[stream])
