@@ -47,7 +47,7 @@ EARLY = (
 def test_a_command_line_has_loaded_what_its_answer_may_need_when_it_waits_long() -> None:
     for verb in ("wait", "run", "start", "restart", "kill", "poll", "log", "list", "events", "notify set"):
         code = f"from outlive import verbs; from outlive.cli import main; verbs.load({verb!r}); "
-        code += "import outlive.cli.live.follow, outlive.cli.live.jobs; main.load_what_answers_need()"
+        code += "import outlive.cli.follow, outlive.cli.follow_jobs; main.load_what_answers_need()"
         loaded = _loaded(code)
         assert _reachable(loaded) - loaded - set(EARLY) == set(), verb
 

@@ -12,8 +12,8 @@ from functools import partial
 from typing import Any
 
 from outlive.cli import call, stdio, summary, text
-from outlive.cli.live.printer import Printer
 from outlive.cli.main import ANSWERED, INTERRUPTED, note_told
+from outlive.cli.printer import Printer
 from outlive.core.ids import short_id
 from outlive.core.records import STREAMS
 from outlive.core.units import duration
@@ -359,25 +359,21 @@ def events(
 ) -> int:
     """Print every event so far, then each new one, until none can come any more: one object a line. Return the exit
     status."""
-    with lookup.open_job(ctx, job) as job_dir:
-        control = ControlClient(job_dir, output=False)
-        after, offset = since_event or 0, 0
-        try:
-            while True:
-                try:
-                    inspection = adoption.inspect_and_adopt(ctx, job_dir)
-                except OutliveError as error:
-                    if error.code == "job_not_found":  # removed: nothing more can come
-                        return ANSWERED
-                    raise
-                fresh, offset = history.read(job_dir, after=after, since_seq=since_seq or 0, offset=offset)
-                for event in fresh:
-                    stdio.json_line(envelope.encoded({"job_id": job_dir.job_id, **event}))
-                    after = max(after, event["n"])
-                if not inspection.supervised and (
-                    inspection.state.finished or inspection.state.state in ("created", "unknown")
-                ):
+    after, offset = since_event or 0, 0
+    with lookup.open_job(ctx, job) as job_dir, contextlib.closing(ControlClient(job_dir, output=False)) as control:
+        while True:
+            try:
+                inspection = adoption.inspect_and_adopt(ctx, job_dir)
+            except OutliveError as error:
+                if error.code == "job_not_found":  # removed: nothing more can come
                     return ANSWERED
-                control.pause(None)
-        finally:
-            control.close()
+                raise
+            fresh, offset = history.read(job_dir, after=after, since_seq=since_seq or 0, offset=offset)
+            for event in fresh:
+                stdio.json_line(envelope.encoded({"job_id": job_dir.job_id, **event}))
+                after = max(after, event["n"])
+            if not inspection.supervised and (
+                inspection.state.finished or inspection.state.state in ("created", "unknown")
+            ):
+                return ANSWERED
+            control.pause(None)
