@@ -110,7 +110,4 @@ def _numbers() -> dict[str, int]:
 
 def _names() -> dict[int, str]:
     """Return one name for each number: of several the first by the alphabet, as signal.Signals has it."""
-    by_number: dict[int, str] = {}
-    for name, number in sorted(_numbers().items()):
-        by_number.setdefault(number, name)
-    return by_number
+    return {number: name for name, number in sorted(_numbers().items(), reverse=True)}

@@ -127,8 +127,8 @@ def _of_one(
         reader = _Reader(job_dir, output, STREAMS[stream], view, more=not inspection.state.finished, times=times)
         lines = reader.lines
         ctx.progress = lambda: (lines.searched_to or lines.known_to(), lines.end, "bytes")
-        beyond = None if since_seq is None else known_to_session.beyond(since_seq, reader.lines.end)
-        try:
+        beyond = None if since_seq is None else known_to_session.beyond(since_seq, lines.end)
+        with closing(lines):
             if offset is not None and offset < 0:  # from the end
                 lines.count()
                 offset = max(0, offset + lines.total())
@@ -141,10 +141,8 @@ def _of_one(
             elif search is not None:
                 shown = _search(ctx, reader, search, (since_seq, offset), context, **how)
             else:
-                reader.lines.count()
+                lines.count()
                 shown = reader.read(offset, limit, since_seq)
-        finally:
-            reader.lines.close()
         losses = job_answer.losses(inspection, output)
         timeless = _TIMELESS if shown.times and not any(shown.times) else None
         unread = shown_output.not_utf_8(ctx, output)
