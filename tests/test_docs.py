@@ -18,7 +18,7 @@ import pytest
 import outlive
 from outlive import config, verbs
 from outlive.cli import parse
-from outlive.config import checks
+from outlive.config import file
 from outlive.parts.demo import main as demo
 from outlive.verbs.spec import Arg, GlobalOptions
 from support import pages
@@ -198,7 +198,7 @@ def test_the_configuration_on_its_page_is_what_holds_without_a_file(place: Path)
     path = place / "config.toml"
     path.write_text(pages.blocks(REFERENCE / "configuration.md", "toml")[0])
     shown = config.load({}, str(path))
-    for section, keys in checks.known().items():
+    for section, keys in file.known().items():
         for key, setting in keys.items():
             assert shown.set_in(section).get(key, setting.default) == setting.default, (
                 f"the page tells another default of {section}.{key}"

@@ -1,4 +1,4 @@
-"""The answers of the verbs that read a job: poll, log, tail, wait, events, usage, notices."""
+"""The answers of the verbs that read a job, poll, log, tail, wait, events, usage and notices, and of those that type into it."""
 
 from __future__ import annotations
 
@@ -129,6 +129,20 @@ class Wait(Answer):  # of wait
     name: str | None = optional("The title given, else the command's verb and target.", human=9)
     waited_ms: int = known.WAITED
     timed_out: bool = field(known.TIMED_OUT, human=8)
+    requested_ms: int | None = known.REQUESTED
+    effective_ms: int | None = known.EFFECTIVE
+
+
+class Written(Answer):  # of write and submit, and of verbs of parts
+    job: Job = part(Job)
+    reading: Reading | None = part(Reading)
+    timeout_ms: int = known.TIMEOUT
+    since: Since | None = part(Since)
+    waited_ms: int | None = optional(known.WAITED.help, brief=known.WAITED.brief)
+    bytes_written: int = field("Bytes the job's stdin took.")
+    sent: int | None = optional("How many of several texts were typed.")
+    stdin: str = field("Can more be written?", enum=["open", "closed"])
+    warnings: list[str] | None = optional("What was not as asked.")
     requested_ms: int | None = known.REQUESTED
     effective_ms: int | None = known.EFFECTIVE
 

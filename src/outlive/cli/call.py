@@ -36,8 +36,6 @@ _FOLLOWING = frozenset({"log", "run", "start", "restart"})  # with --follow; `li
 class Call:
     """What is known of the call so far; error answers and ^C need it wherever the call stopped."""
 
-    __slots__ = ("argv", "context", "cwd", "env", "launcher", "options", "started", "values", "verb")
-
     def __init__(self, argv: list[str], launcher: Launcher | None) -> None:
         self.argv = argv
         self.started = time.monotonic()

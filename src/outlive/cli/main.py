@@ -259,9 +259,8 @@ def _summary(call: Call, status: int) -> str:
 _AFTER_WAITS = (
     *("cli.help", "cli.human", "cli.summary"),
     *("cli.text", "config.file", "jobs.conditions.job_wait", "jobs.diagnosis.deleted"),
-    *("jobs.interaction.screen", "jobs.told.notices"),
-    *("jobs.starting.adopting", "jobs.starting.scope"),
-    *("launch.engine", "launch.from_cli", "supervisor.guardian"),
+    *("jobs.interaction.screen", "jobs.starting.adopting", "jobs.told.notices"),
+    *("launch.engine", "launch.from_cli", "launch.systemd_scope", "supervisor.guardian"),
 )
 
 

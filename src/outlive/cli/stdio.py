@@ -6,6 +6,7 @@ import errno
 import os
 import select
 from collections.abc import Mapping
+from contextlib import suppress
 
 from outlive.core.quoted import in_json, visible
 from outlive.system import fds
@@ -55,7 +56,5 @@ def text(shown: str) -> None:
 
 def note(shown: str) -> None:
     """Write text to stderr. A failure is ignored: there is no stream left to report it on."""
-    try:
+    with suppress(Unwritten):
         write(shown.encode("utf-8", "backslashreplace"), 2)
-    except Unwritten:
-        pass

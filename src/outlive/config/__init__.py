@@ -1,8 +1,8 @@
 """The configuration: a flag wins over the environment, that over config.toml, that over the
 default. No tool lets an agent change it.
 
-Here are the keys with their defaults, and the values in force. What was written is read by `file`,
-and checked by `checks`.
+Here are the keys with their defaults, and the values in force. What was written is read and checked
+by `file`.
 """
 
 import os
@@ -51,7 +51,7 @@ class Setting(Value):
 
 
 # section → key → (type, default). `OUTLIVE_<SECTION>_<KEY>` in the environment wins over the file. Parts have sections of
-# their own (checks.known)
+# their own (file.known)
 KEYS: dict[str, dict[str, tuple[str, object]]] = {
     "shell": {"unix": (STRINGS, None), "windows": (STRINGS, None)},
     "exec": {

@@ -185,7 +185,7 @@ class Value(Record):
 
     def changed(self, **values: Any) -> Self:
         """Return a copy with other values."""
-        return type(self)(**{**vars(self), **values})
+        return type(self)(**{**{name: vars(self)[name] for name in self.FIELDS}, **values})
 
     def __hash__(self) -> int:
         return hash(tuple(vars(self).values()))

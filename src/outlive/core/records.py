@@ -19,6 +19,8 @@ GIT = ("read", "write")  # what a sandboxed job may do to repositories; the stri
 AUTO, PLAIN = SHOWS = ("auto", "plain")  # what is shown of long output (render/sources.py)
 NETWORKS = ("none", "loopback", "open")
 LOCAL = "local"  # the host that is this machine
+STREAM_NAMES = ("stdout", "stderr")  # by their numbers
+STREAMS: dict[str, int | None] = {"both": None, "stdout": 0, "stderr": 1}  # what a caller asks for
 REGEX, CONTAINS = MATCH_TYPES = ("regex", "contains")  # of a watch
 
 

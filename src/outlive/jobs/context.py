@@ -56,18 +56,6 @@ class Principal(Value):
     def shell(self) -> tuple[str, ...]:
         return self.shell_words if isinstance(self.shell_words, tuple) else self.shell_words()
 
-    def with_inbox(self, inbox: Inbox) -> Principal:
-        """Return the caller as the session of this inbox."""
-        return self._with(inbox=inbox)
-
-    def observing(self) -> Principal:
-        """Return the caller as one whose read positions do not move."""
-        return self._with(client=None)
-
-    def _with(self, **values: Any) -> Principal:
-        known = {name: vars(self)[name] for name in self.FIELDS}
-        return Principal(**{**known, **values})
-
 
 class Decided(Value):
     """What a gate (starting/gate.py) decided about a job, and by which rule."""

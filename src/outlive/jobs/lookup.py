@@ -235,16 +235,12 @@ def _titled(ctx: Context, text: str) -> JobDir | None:
         elif (other := next((older for older, _ in titled if outcome(ctx.caller, older) is None), None)) is not None:
             several = f"{title!r} is a {_kind(definition)}: this is the newest job that has it, {job_id}; {short_id(other)} runs too."
         job = open_known(ctx.caller, job_id)
-        is_news = several is not None and _is_news(ctx, job, f"beside {other}")
+        is_news = several is not None and known_to_session.tell_once(ctx, job, f"beside {other}")
         ctx.titles[title] = Titled(job_id, several if is_news else None)
         return job
     if foreign is not None:
         raise _not_own(ctx, text, *foreign)
     return None
-
-
-def _is_news(ctx: Context, job: JobDir, what: str) -> bool:
-    return known_to_session.tell_once(ctx, job, what)
 
 
 def _of_part(ctx: Context, text: str, error: OutliveError) -> OutliveError:

@@ -10,13 +10,12 @@ from typing import Any
 from outlive import limits
 from outlive.core.members import parse_json
 from outlive.core.nearest import asked_for, nearest
-from outlive.core.records import CONTAINS, EXEC, MATCH_TYPES, REGEX, Watch
+from outlive.core.records import CONTAINS, EXEC, MATCH_TYPES, REGEX, STREAMS, Watch
 from outlive.errors import OutliveError, argument, invalid
 from outlive.jobs.context import Principal
 from outlive.store import own_files
 from outlive.store.output.patterns import Pattern, check_length
 
-STREAMS = ("both", "stdout", "stderr")
 _KEYS = ("pattern", "match_type", "stream", "once", "command", "file")
 _MEANT = {"regex": "pattern", "text": "pattern", "line": "pattern", "contains": "pattern, with match_type contains"}
 

@@ -7,6 +7,7 @@ import os
 import select
 import signal
 import socket
+from contextlib import closing
 
 from outlive.supervisor import large_code
 from outlive.supervisor.fork_protocol import LEND, MESSAGE_BYTES, NOT_LENT, Pair, read, refuse
@@ -107,11 +108,8 @@ def _give(spare: Pair | None, files: dict[str, int], words: list[str], server: s
                 return
             except (BrokenPipeError, ConnectionResetError):  # the pair was killed while it waited: nothing was taken
                 pass
-        pair = fork_pair(away=server is None)
-        try:
+        with closing(fork_pair(away=server is None)) as pair:
             _send(pair, files, words, server)
-        finally:
-            pair.close()
     except OSError as error:
         _lend(None, words, server)
         waiter = fds.socket_of(files["waiter"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import socket
+from contextlib import closing
 from importlib import import_module
 from types import ModuleType
 
@@ -49,11 +50,8 @@ class Launcher:
         """Hand a job to a new pair. `files` as in `Pair.send`. Errors: OSError (no process could be made)."""
         if self._early is not None and self._send_early(files):
             return
-        pair = _guardian().fork_pair(away=True)
-        try:
+        with closing(_guardian().fork_pair(away=True)) as pair:
             pair.send(files)
-        finally:
-            pair.close()
 
     def _send_early(self, files: dict[str, int]) -> bool:
         """Hand a job to the pair that was forked early, which need not exist yet: what is sent waits for
@@ -66,10 +64,8 @@ class Launcher:
             sent = True
         except (BrokenPipeError, ConnectionResetError):
             sent = False
-        try:
+        with closing(pair):
             return (_ended_well(middle) or pair.was_taken()) and sent
-        finally:
-            pair.close()
 
     def close(self) -> None:
         """Do nothing: nothing is kept open."""

@@ -13,6 +13,7 @@ import threading
 import time
 import traceback
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from functools import partial
 from typing import TypeVar
 from weakref import WeakValueDictionary
@@ -78,10 +79,8 @@ def _in_thread(call: Call, work: Callable[[], T], loop: asyncio.AbstractEventLoo
     except BaseException as error:  # noqa: BLE001 - it is raised where the call is waited for
         told = partial(ended.set_exception, error)
     _running.discard(call)
-    try:
+    with suppress(RuntimeError):  # the server has ended
         loop.call_soon_threadsafe(told)
-    except RuntimeError:  # the server has ended
-        return
 
 
 def _noted(ended: asyncio.Future[T]) -> None:

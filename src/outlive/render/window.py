@@ -9,7 +9,7 @@ from typing import Literal
 
 from outlive import parts
 from outlive.answers.output import Cut, Shown, Tails
-from outlive.core.records import AUTO
+from outlive.core.records import AUTO, STREAM_NAMES
 from outlive.render import head_and_tail
 from outlive.render.decode import hides_bytes, leading_cut, trailing_cut
 from outlive.render.plain_text import without_rest
@@ -232,7 +232,7 @@ def cut_tails(tails: Tails, output: Output, *, more: bool) -> str | None:
         begins = output.sizes[stream] - included
         near = output.read_stream(stream, max(0, begins - width), begins)
         if included and begins >= width and "\n" not in text[:-1] and b"\n" not in near:
-            cut.append(("stdout", "stderr")[stream])
+            cut.append(STREAM_NAMES[stream])
     return f"Of the only line of {' and of '.join(cut)} the beginning has no room here." if cut else None
 
 

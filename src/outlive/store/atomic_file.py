@@ -8,6 +8,7 @@ import os
 import stat
 import zlib
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 from outlive import limits
@@ -64,10 +65,8 @@ def write_atomic(dir_fd: int, name: str, data: bytes, unrenamed: str = "", *, pr
 
 def unlink(dir_fd: int, name: str) -> None:
     """Delete a file, if there is one and the file system is not read-only."""
-    try:
+    with suppress(OSError):
         os.unlink(name, dir_fd=dir_fd)
-    except OSError:
-        return
 
 
 def _temporary(dir_fd: int, name: str) -> tuple[str, int]:
@@ -189,10 +188,8 @@ def sync_files(opened: Sequence[int]) -> None:
             except OSError:  # fsync does it then
                 break
     for fd in reversed(opened):
-        try:
+        with suppress(OSError):
             os.fsync(fd)
-        except OSError:
-            continue
 
 
 def dump(content: dict[str, object]) -> bytes:

@@ -16,7 +16,7 @@ import _thread
 import os
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 
 from outlive import limits
 from outlive.core.ids import is_id, sha256
@@ -254,15 +254,13 @@ class Inbox:
         claim = other.claim(job_id)
         if claim is None:  # a hook tells it just now
             return
-        try:
+        with closing(claim):
             if claim.told.call == FOLLOWED:
                 other.set_call(job_id, ANSWERED)
             if other.name != self.name:
                 self._hold()
                 root = self._store.fd
                 os.rename(f"{other._place}/{job_id}", f"{self._place}/{job_id}", src_dir_fd=root, dst_dir_fd=root)
-        finally:
-            claim.close()
 
     # --- the entries ---
 

@@ -8,6 +8,7 @@ import socket
 import stat
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from functools import lru_cache
 from typing import Any, TypeVar
 
@@ -218,13 +219,11 @@ class JobDir:
         """Have the mark of a live job say that it ended, and that processes of it are left. Readers do
         not rely on it, so an error does not matter."""
         left = self.live_name + LEFT
-        try:
+        with suppress(OSError):
             if self.is_marked_live():
                 os.rename(self.live_name, left, src_dir_fd=self.fd, dst_dir_fd=self.fd)
             else:  # another supervisor did it, or it ended long ago and was adopted
                 os.close(self.open_file(left, os.O_WRONLY | os.O_CREAT))
-        except OSError:
-            return
 
     def unmark_live(self) -> None:
         for name in (self.live_name, self.live_name + LEFT):
@@ -258,11 +257,8 @@ class JobDir:
 
     def reserve(self) -> None:
         """Take space on the disk for the outcome, if that was not done yet. Errors: OSError."""
-        try:
-            with Closing(self.open_file(RESERVE, os.O_WRONLY | NEW)) as fd:
-                os.posix_fallocate(fd, 0, _RESERVE_BYTES)
-        except FileExistsError:
-            return
+        with suppress(FileExistsError), Closing(self.open_file(RESERVE, os.O_WRONLY | NEW)) as fd:
+            os.posix_fallocate(fd, 0, _RESERVE_BYTES)
 
     def release_reserve(self) -> None:
         """Delete the space reserved for the outcome: the outcome is visible."""
@@ -278,13 +274,11 @@ class JobDir:
         for name in os.listdir(self.fd):
             if name != RESERVE and not name.startswith(f".{STATE}."):
                 continue
-            try:
+            with suppress(OSError, OutliveError):  # written in part, or not at all
                 # The zeros are reserved space that was not needed
                 content = atomic_file.read(self.fd, name).rstrip(b"\0")
                 if b'"checksum"' in content:
                     states.append(_checked(State, atomic_file.load(content), self.path))
-            except (OSError, OutliveError):  # written in part, or not at all
-                continue
         states = [state for state in states if state.finished and state.job_id == self.job_id]
         return max(states, key=lambda state: str(state.updated_at), default=None)
 
@@ -314,10 +308,8 @@ class JobDir:
     def make_io(self) -> None:
         """Create the FIFOs that are missing."""
         for make, name, mode in ((os.mkdir, IO, 0o700), *((os.mkfifo, name, 0o600) for name in FIFOS)):
-            try:
+            with suppress(FileExistsError):
                 make(name, mode, dir_fd=self.fd)
-            except FileExistsError:
-                continue
 
     def make_logs(self) -> None:
         """Create the files of the output, unless the last of them is there. Errors: OSError."""
@@ -327,10 +319,8 @@ class JobDir:
     def remove_io(self) -> None:
         """Delete the control socket and the FIFOs: the job is over."""
         for remove, name in (*((os.unlink, name) for name in (CONTROL, *FIFOS)), (os.rmdir, IO)):
-            try:
+            with suppress(OSError):
                 remove(name, dir_fd=self.fd)
-            except OSError:
-                continue
 
     def is_in_place(self) -> bool:
         """Return whether the path still names this directory: False after the job was removed."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 
 from outlive.store.job_dir import LOCK, NEW, JobDir, Locks
 from outlive.store.root import TEMPORARY, Store, remove_tree
@@ -49,10 +50,8 @@ class NewJob:
         its job never ran.
         """
         self.dir.unmark_live()
-        try:
+        with suppress(OSError):
             self._remove()
-        except OSError:
-            pass
         self.close()
 
     def close(self) -> None:

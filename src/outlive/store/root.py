@@ -223,10 +223,8 @@ def _walked(path: str, *, make: bool = True) -> str:
         except FileNotFoundError:
             if not make:
                 raise
-            try:
+            with contextlib.suppress(FileExistsError):  # another process was faster
                 os.mkdir(here, 0o700)
-            except FileExistsError:  # another process was faster
-                pass
             status = os.lstat(here)
         if not stat.S_ISLNK(status.st_mode):
             done, above = here, status

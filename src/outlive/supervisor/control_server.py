@@ -14,6 +14,7 @@ import os
 import socket
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 from outlive import __version__, limits
@@ -33,10 +34,8 @@ def listen(job: JobDir) -> socket.socket:
     old = os.umask(0o177)
     try:
         with fds.Closing(job.open_io()) as io:  # a job may have put a link in place of the directory
-            try:
+            with suppress(FileNotFoundError):
                 os.unlink(name, dir_fd=io)
-            except FileNotFoundError:
-                pass
             sock.bind(fds.socket_path(io, name))
         sock.listen(limits.LISTEN_BACKLOG)
         sock.setblocking(False)
@@ -58,10 +57,8 @@ class Connection:
 
     def tell(self, message: bytes) -> None:
         """Send a message, or drop it: a full queue holds a hint already, and this must not block."""
-        try:
+        with suppress(OSError):
             fds.send(self.sock, message)
-        except OSError:
-            return
 
     def answer(self, /, **content: Any) -> None:
         self.tell(json.dumps(content).encode())

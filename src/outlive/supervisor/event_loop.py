@@ -5,6 +5,7 @@ from __future__ import annotations
 import select
 import time
 from collections.abc import Callable
+from contextlib import suppress
 
 _LONGEST_S = 86_400.0
 
@@ -61,10 +62,8 @@ class EventLoop:
         """Stop watching `fd`; harmless if it is not watched. Call it before the fd is closed."""
         if self._calls.pop(fd, None) is None:
             return
-        try:
+        with suppress(OSError):  # it was closed, and with that forgotten by the kernel too
             self._poll.unregister(fd)
-        except OSError:  # it was closed, and with that forgotten by the kernel too
-            return
 
     def timer(self, call: Callable[..., None], *args: object) -> Timer:
         """Return a timer for this call. It is not set yet."""

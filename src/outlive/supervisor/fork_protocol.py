@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import select
 import socket
+from contextlib import suppress
 
 from outlive.system import fault_points, fds
 
@@ -54,11 +55,9 @@ class Pair:
         fds.send(self._guardian, ",".join(names).encode(), tuple(files[name] for name in names))
         self._given.append(self._guardian)
         fault_points.at("send_guardian")
-        try:
+        with suppress(BrokenPipeError, ConnectionResetError):  # the supervisor was killed: its guardian starts the job
             fds.send(self._supervisor, ",".join(for_supervisor).encode(), tuple(for_supervisor.values()))
             self._given.append(self._supervisor)
-        except (BrokenPipeError, ConnectionResetError):  # the supervisor was killed: its guardian starts the job
-            return
 
     def is_free(self) -> bool | None:
         """Return whether the pair waits for another job, False if it takes no other one; None while it has its job."""
@@ -110,10 +109,8 @@ def read(message: bytes, numbers: list[int]) -> tuple[dict[str, int], list[str]]
 def refuse(waiter: socket.socket, error: OSError, **more: object) -> None:
     """Tell a launcher why nothing runs, unless it has ended."""
     refusal = {"failed": error.strerror or str(error), "errno": error.errno or 0, **more}
-    try:
+    with suppress(OSError):
         fds.send(waiter, json.dumps(refusal).encode())
-    except OSError:
-        return
 
 
 def ready(timeout_s: float | None, *socks: socket.socket) -> list[int]:

@@ -14,6 +14,7 @@ import errno
 import os
 import socket
 from collections.abc import Callable
+from functools import partial
 
 from outlive.store.job_dir import SUPERVISOR_BYTE, JobDir
 from outlive.supervisor import large_code
@@ -31,7 +32,7 @@ def fork_pair(*, away: bool) -> Pair:
     pair takes one job. Otherwise the caller is a fork server: it reaps the guardian, and the pair is a
     lasting one. Errors: OSError."""
     pair, guardian_end, supervisor_end = Pair.new()
-    fork = daemonize.fork_away if away else _fork_clean
+    fork = daemonize.fork_away if away else partial(daemonize.fork_into, clean=True)
     try:
         fork_guardian(guardian_end, supervisor_end, fork, lasting=not away)
     except OSError:
@@ -41,10 +42,6 @@ def fork_pair(*, away: bool) -> Pair:
         guardian_end.close()
         supervisor_end.close()
     return pair
-
-
-def _fork_clean(body: Callable[[], int], keep: set[int], title: str) -> int:
-    return daemonize.fork_into(body, keep, title, clean=True)
 
 
 def fork_guardian(

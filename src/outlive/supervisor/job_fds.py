@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import socket
+from contextlib import suppress
 
 from outlive import limits
 from outlive.core.records import Identity
@@ -154,10 +155,8 @@ def take_hold(job: JobDir, command: Identity | None, *, pty: bool) -> dict[str, 
     held: dict[str, int] = {}
     try:
         if not pty:
-            try:
+            with suppress(FileNotFoundError):  # the job ended, and they were removed
                 held.update(zip(HELD, open_readers(job), strict=False))
-            except FileNotFoundError:  # the job ended, and they were removed
-                pass
         pidfd = None if command is None else process.open_pidfd(command.pid)
         if pidfd is not None:
             held["pidfd"] = pidfd

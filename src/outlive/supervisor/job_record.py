@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 from outlive.core.records import Definition, State
@@ -73,12 +74,10 @@ class JobRecord:
         self.unwritten, self.why_unwritten = finished, error.strerror or str(error)
         if self._unwritten_lock >= 0:
             return
-        try:
+        with suppress(OSError):  # readers then learn of the end when it is written
             # Opened to read, which a read-only file system permits: a lock that is shared needs no more
             self._unwritten_lock = self._job.open_file(LOCK, os.O_RDONLY)
             locks.share(self._unwritten_lock, UNWRITTEN_BYTE)
-        except OSError:  # readers then learn of the end when it is written
-            return
 
     # --- syncs of what is visible already; no answer waits for them ---
 

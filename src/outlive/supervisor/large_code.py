@@ -12,7 +12,6 @@ import importlib
 import sys
 from collections.abc import Iterable
 from contextlib import suppress
-from types import ModuleType
 
 from outlive import parts
 from outlive.core.records import Definition
@@ -40,8 +39,3 @@ def load(modules: Iterable[str] = _ALL) -> None:
     for name in modules:
         with suppress(ImportError, OSError):  # OSError: an update takes its file away now
             importlib.import_module(name)
-
-
-def emulator() -> ModuleType | None:
-    """Return the module that draws the screen of a terminal; None without its part. Errors: ImportError, of its library."""
-    return parts.loaded(parts.EMULATOR)

@@ -11,6 +11,7 @@ import gc
 import os
 import socket
 from collections.abc import Callable
+from contextlib import suppress
 
 from outlive.errors import OutliveError
 from outlive.store.cleanup import automatic
@@ -112,10 +113,8 @@ class PairSupervisor:
         return start(request, files.get("stdin"), waiter, self._escrow, lock=files["lock0"])
 
     def _tell_guardian(self, request: int) -> None:
-        try:
+        with suppress(OSError):  # it was killed, or it is stopped and has not read the last ten
             fds.send(self._line, PREPARE, (request,), wait=False)
-        except OSError:  # it was killed, or it is stopped and has not read the last ten
-            return
 
     def _collect(self) -> bool:
         """Collect if it is time, and return whether it was: this process takes no other job then."""
@@ -125,10 +124,8 @@ class PairSupervisor:
     def _let_go(self) -> None:
         """Be as before the job, which is over, and whose directory may be deleted from here on."""
         # What a takeover would go on with is first: the escrow may be emptied only when none comes
-        try:
+        with suppress(OSError):  # the launcher was killed, and had not read what was said to it
             fds.receive(self._guard, MESSAGE_BYTES, wait=False)  # its files are closed below
-        except OSError:  # the launcher was killed, and had not read what was said to it
-            pass
         self._escrow.empty()
         gc.collect()  # an object that is collected later would close a file of the next job
         signals.forget_wakeup()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from contextlib import suppress
 
 from outlive.core.records import Group, OwnGroup
 from outlive.system import cgroup, systemd
@@ -244,10 +245,8 @@ def _scope_of_its_own(own: str, path: str, job_id: str) -> str | None:
     try:
         os.makedirs(kept, exist_ok=True)
         for pid in cgroup.Group(own, path, 2).pids():
-            try:
+            with suppress(ProcessLookupError):
                 _write(kept, ("cgroup.procs",), str(pid))
-            except ProcessLookupError:
-                continue
     except OSError:
         return None
     return own

@@ -7,6 +7,9 @@ import os
 import stat
 from collections.abc import Iterable, Sequence
 
+from outlive.system import fds
+from outlive.system.fds import Closing
+
 _PATH_ONLY = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
 _FOLDER = _PATH_ONLY | os.O_DIRECTORY
 _MOST_STEPS = 1000  # names and links of one path: links may lead in a circle
@@ -124,11 +127,8 @@ def _entered(name: str, folder: int, mode: int) -> int:
 
 def identity(path: str) -> list[int]:
     """Return device and inode of what stands at a path without links. Errors: those of `opened`."""
-    fd = opened(path)
-    try:
+    with Closing(opened(path)) as fd:
         status = os.fstat(fd)
-    finally:
-        os.close(fd)
     return [status.st_dev, status.st_ino]
 
 
@@ -162,17 +162,10 @@ def as_listed(path: str) -> str:
     for name in filter(None, path.split("/")):
         found = found and entry(f"{done}/{name}")
         if found and name.swapcase() != name and entry(f"{done}/{name.swapcase()}") == found:
-            names = _names(done or "/")
+            names = fds.listed(done or "/")
             name = name if name in names else next((one for one in names if entry(f"{done}/{one}") == found), name)
         done = f"{done}/{name}"
     return done or "/"
-
-
-def _names(folder: str) -> list[str]:
-    try:
-        return os.listdir(folder)
-    except OSError:
-        return []
 
 
 def is_in_one(path: str, folder: str) -> bool:

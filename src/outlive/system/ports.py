@@ -10,6 +10,7 @@ from __future__ import annotations
 import socket
 import struct
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from typing import Any
 
 from outlive.core.record import Value
@@ -46,10 +47,8 @@ def listeners(port: int, tables: str = "/proc/net") -> list[Listener]:
     """Return all sockets that listen on this port; with /proc/PID/net as `tables` in the network of a process. Errors:
     OSError where the kernel does not say, so that the caller has to connect."""
     listening = list(_listening(f"{tables}/tcp", port))
-    try:
+    with suppress(FileNotFoundError):  # a kernel without IPv6
         listening += _listening(f"{tables}/tcp6", port)
-    except FileNotFoundError:  # a kernel without IPv6
-        pass
     # A table that changes while it is read may have a line twice
     return list({(one.address, one.inode): one for one in listening}.values())
 

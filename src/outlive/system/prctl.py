@@ -12,6 +12,7 @@ import os
 import signal
 import struct
 from collections.abc import Callable
+from contextlib import suppress
 from types import ModuleType
 
 from outlive.core.record import Value
@@ -84,10 +85,8 @@ def become_subreaper() -> bool:
 
 def end_with_parent() -> None:
     """Have the kernel end this process when its parent ends (prctl(2)). A parent that has ended before is not noticed."""
-    try:
+    with suppress(OSError):  # then it ends when it next writes to its parent
         _libc("prctl", _PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-    except OSError:  # then it ends when it next writes to its parent
-        return
 
 
 def close_from(first: int, *, at_exec: bool = False) -> bool:

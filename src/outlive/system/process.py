@@ -9,6 +9,7 @@ import os
 import signal
 import struct
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 
 from outlive.core.records import Identity
 from outlive.system import fds
@@ -69,10 +70,8 @@ def pids() -> list[int]:
 def open_links(pid: int) -> Iterator[str]:
     """Yield what the open files of a process are (proc_pid_fd(5)); nothing if it is gone or not ours."""
     for name in fds.listed(f"/proc/{pid}/fd"):
-        try:
+        with suppress(OSError):  # closed meanwhile
             yield os.readlink(f"/proc/{pid}/fd/{name}")
-        except OSError:  # closed meanwhile
-            continue
 
 
 def stat_fields(pid: int | str) -> list[bytes] | None:

@@ -6,6 +6,7 @@ import os
 import signal
 import time
 from collections.abc import Iterable
+from contextlib import suppress
 
 _UNCATCHABLE = {signal.SIGKILL, signal.SIGSTOP}
 _LETS_LIVE = ("SIGSTOP", "SIGTSTP", "SIGTTIN", "SIGTTOU", "SIGCONT", "SIGCHLD", "SIGURG", "SIGWINCH")
@@ -27,11 +28,9 @@ def clean_slate() -> None:
     ends politely.
     """
     for number in all_resettable():
-        try:
+        with suppress(OSError, ValueError):
             if signal.getsignal(number) is not signal.SIG_DFL:
                 signal.signal(number, signal.SIG_DFL)
-        except (OSError, ValueError):
-            continue
     signal.pthread_sigmask(signal.SIG_SETMASK, set())
 
 
@@ -111,7 +110,4 @@ def _numbers() -> dict[str, int]:
 
 def _names() -> dict[int, str]:
     """Return one name for each number: of several the first by the alphabet, as signal.Signals has it."""
-    by_number: dict[int, str] = {}
-    for name, number in sorted(_numbers().items()):
-        by_number.setdefault(number, name)
-    return by_number
+    return {number: name for name, number in sorted(_numbers().items(), reverse=True)}

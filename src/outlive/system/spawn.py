@@ -96,11 +96,8 @@ def enter(cwd: str | Exactly) -> None:
 
 def _enter_exactly(cwd: Exactly) -> None:
     try:
-        fd = paths.opened(cwd.path, cwd.identity)
-        try:
+        with fds.Closing(paths.opened(cwd.path, cwd.identity)) as fd:
             os.chdir(fd)
-        finally:
-            os.close(fd)
     except OSError as error:
         raise Moved(0, paths.moved(cwd.path, error)) from error
 
@@ -204,16 +201,12 @@ def _start_prepared(
     """
     reader, writer = os.pipe2(os.O_CLOEXEC)
     writer = _out_of_the_way(writer, {int(action[2 if action[0] == os.POSIX_SPAWN_DUP2 else 1]) for action in actions})
-    try:
+    with fds.Closing(writer):
         pid = os.fork()
         if pid == 0:
             _become(program, argv, env, actions, defaults, prepare, writer)
-    finally:
-        os.close(writer)
-    try:
+    with fds.Closing(reader):
         failure = os.read(reader, _ERROR.size)
-    finally:
-        os.close(reader)
     if failure:
         os.waitpid(pid, 0)
         number = _ERROR.unpack(failure)[0]

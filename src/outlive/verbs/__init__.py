@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from outlive import parts
-from outlive.answers import FIRST, LAST, Answer, Field
+from outlive.answers import Answer, Field
 from outlive.core.place import resolve_name
-from outlive.core.record import Value
 from outlive.verbs.spec import Verb
 
 # Name as typed → the module of its declaration, which has the same name in capitals. The order is that of `--help`, of
@@ -37,21 +36,10 @@ VERBS = {
     "restart": "declarations.starting",
     "gc": "declarations.ending",
     "help": "declarations.listing",
-    "notices": "notices",
+    "notices": "programs",
     "mcp": "programs",
 }
 ALIASES = {"exec": "run", "spawn": "run"}
-HEAD = ("schema_version", "ok", "type")  # the first members of every answer
-_FIELDS: dict[str, Mapping[str, Field]] = {}  # what `fields_of` has returned: a server asks four times a call
-_PLACES: dict[str, Places] = {}  # what `places_of` has returned
-
-
-class Places(Value):
-    """The names of members that have their place in an answer, in their order. `ends`: all of them."""
-
-    first: tuple[str, ...]
-    last: tuple[str, ...]
-    ends: frozenset[str]
 
 
 def names() -> list[str]:
@@ -86,11 +74,8 @@ def load(name: str) -> Verb:
 
 def fields_of(type_: str) -> Mapping[str, Field]:
     """Return the fields of the answers of a type, by name; none of a type that no verb has, as those of the page."""
-    found = _FIELDS.get(type_)
-    if found is None:
-        record = record_of(type_)
-        found = _FIELDS[type_] = record.flat() if record else {}
-    return found
+    record = record_of(type_)
+    return record.flat() if record else {}
 
 
 def record_of(type_: str) -> type[Answer] | None:
@@ -98,14 +83,3 @@ def record_of(type_: str) -> type[Answer] | None:
     name = canonical(type_)
     verb = load(name) if name else next((verb for verb in map(load, offered()) if verb.type == type_), None)
     return verb.result if verb else None
-
-
-def places_of(type_: str) -> Places:
-    """Return which members of the answers of a type come first, and which last."""
-    found = _PLACES.get(type_)
-    if found is None:
-        fields = fields_of(type_)
-        first = (*HEAD, *(name for name, field in fields.items() if field.place == FIRST))
-        last = tuple(name for name, field in fields.items() if field.place == LAST)
-        found = _PLACES[type_] = Places(first, last, frozenset({*first, *last}))
-    return found

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Any
 
 from outlive import verbs
-from outlive.answers import ALWAYS, EVEN_FALSE, FULL_ONLY, LAST, READABLE, Answer, Field, Part, advice
+from outlive.answers import ALWAYS, EVEN_FALSE, FIRST, FULL_ONLY, LAST, READABLE, Answer, Field, Part, advice
 from outlive.core.members import text_of
 from outlive.core.started import never_ran
 from outlive.core.units import duration, size
@@ -20,6 +20,8 @@ from outlive.limits import SCHEMA_VERSION
 from outlive.render.events import word
 from outlive.render.plain_text import readable
 from outlive.verbs.spec import BRIEF, FULL
+
+_HEAD = ("schema_version", "ok", "type")  # the first members of every answer
 
 
 def full(
@@ -52,10 +54,11 @@ def sized(full: dict[str, object], detail: str) -> dict[str, object]:
     """Return a full answer in the size that the call asked for, its members in their order. An error has one size."""
     if not full["ok"]:
         return full
-    fields, places = verbs.fields_of(str(full["type"])), verbs.places_of(str(full["type"]))
-    names = [name for name in places.first if name in full]
-    names += [name for name in full if name not in places.ends]
-    names += [name for name in places.last if name in full]
+    fields = verbs.fields_of(str(full["type"]))
+    first = [*_HEAD, *(name for name, field in fields.items() if field.place == FIRST)]
+    last = [name for name, field in fields.items() if field.place == LAST]
+    ends = {*first, *last}
+    names = [name for name in (*first, *(one for one in full if one not in ends), *last) if name in full]
     return brief(full, fields, names) if detail == BRIEF else {name: full[name] for name in names}
 
 

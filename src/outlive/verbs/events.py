@@ -1,4 +1,4 @@
-"""Tell what happened to a job: its events."""
+"""Tell what happened: `events` to a job, `notices` to the jobs of a session."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from typing import Any
 from outlive import limits
 from outlive.answers import sentences
 from outlive.answers.job import Job
-from outlive.answers.reading import Events
+from outlive.answers.reading import Events, Notices
 from outlive.jobs import adoption, lookup
 from outlive.jobs.context import Context
 from outlive.jobs.told import known_to_session
+from outlive.jobs.told.notices import of_session
 from outlive.render import head_and_tail
 from outlive.store import history as log
 from outlive.store.inspection.inspection import Inspection
@@ -78,3 +79,9 @@ def _end_recorded(ctx: Context, job: JobDir, inspection: Inspection) -> Inspecti
         pause((), time.monotonic() + limits.HINT_INTERVAL_S)
         inspection = adoption.inspect_and_adopt(ctx, job)
     return inspection
+
+
+def notices(ctx: Context, *, session: str | None = None) -> Notices:
+    """Return the notices that the session has not been told yet."""
+    receipt = ctx.sent = of_session(ctx, session)
+    return Notices(notices=receipt.notices)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Callable, Generator, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
 
 from outlive import limits
 from outlive.answers.ending import IN_WINDOW, Collected, Decided, KeptTo, Totals
@@ -21,8 +22,15 @@ from outlive.store.cleanup.surplus import Ended, Share
 from outlive.store.deletions import Deletions
 from outlive.store.inspection import inspect
 from outlive.store.inspection.inspection import Inspection
-from outlive.system import parallel, tree
+from outlive.system import tree
 from outlive.system.waiting import checkpoint
+
+_T = TypeVar("_T")
+_R = TypeVar("_R")
+
+# 500 jobs were deleted in 11 s by one thread and in 0.5 s by eight, on a disk that other processes kept busy: a single
+# unlink(2) mostly waits for the journal
+THREADS = 8
 
 
 def gc(
@@ -98,7 +106,7 @@ class _Sweep:
 
     def survey(self, job_ids: Iterable[str]) -> None:
         """Take in what is so of these jobs."""
-        for job_id, seen in parallel.each(self._look, job_ids):
+        for job_id, seen in each(self._look, job_ids):
             checkpoint()
             if isinstance(seen, (OSError, OutliveError)):
                 self._skip(job_id, "unknown", f"it cannot be read: {seen}", 0)
@@ -149,7 +157,7 @@ class _Sweep:
         gone = dict(surplus.too_many(self._ended, bounds, now=time.time(), other_bytes=self._other_bytes, share=share))
         self._surplus = len(gone)
         with Deletions(self._ctx.store, "gc") as record:
-            for one, freed in parallel.each(lambda one: self._delete(one, gone[one], record), gone):
+            for one, freed in each(lambda one: self._delete(one, gone[one], record), gone):
                 checkpoint()
                 self._handled += 1
                 self._count(one, gone[one], freed)
@@ -207,3 +215,24 @@ class _Sweep:
             jobs=ordered[: limits.GC_LISTED_JOBS],
             truncated=len(ordered) > limits.GC_LISTED_JOBS,
         )
+
+
+def each(work: Callable[[_T], _R], items: Iterable[_T]) -> Generator[tuple[_T, _R | Exception], None, None]:
+    """Yield every item with what `work(item)` returned or raised, in the order of the items; several are worked on at once.
+    When the generator is closed, what has not begun is left."""
+
+    def done(item: _T) -> _R | Exception:
+        try:
+            return work(item)
+        except Exception as error:  # noqa: BLE001 - the caller's to judge
+            return error
+
+    wanted = list(items)
+    if len(wanted) <= THREADS:
+        yield from ((item, done(item)) for item in wanted)
+        return
+    pool = ThreadPoolExecutor(THREADS)
+    try:
+        yield from zip(wanted, pool.map(done, wanted), strict=True)
+    finally:
+        pool.shutdown(cancel_futures=True)

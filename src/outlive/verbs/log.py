@@ -1,4 +1,4 @@
-"""Read a job's output by line, by position, or by what is in it."""
+"""Read a job's output: `log` by line, by position, or by what is in it; `tail` the last lines of both streams."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from outlive import limits, parts
 from outlive.answers import sentences
 from outlive.answers.job import Job
 from outlive.answers.output import Excerpt
-from outlive.answers.reading import Log, LoggedJob, LogLines
+from outlive.answers.reading import Log, LoggedJob, LogLines, Tail
 from outlive.core.ids import short_id
+from outlive.core.records import STREAM_NAMES, STREAMS
 from outlive.errors import argument, invalid
 from outlive.jobs import adoption, job_answer, lookup, several
 from outlive.jobs.context import Context
@@ -31,8 +32,6 @@ from outlive.store.output.patterns import Pattern
 
 _ANY_CASE_S = 2.0  # for which a pattern without a match is looked for in any case
 _TIMELESS = "When these lines were printed is not known: the job has no usable file `order`."
-_STREAMS_OF_TWO = ("stdout", "stderr")
-_STREAMS = {"both": None, **{name: stream for stream, name in enumerate(_STREAMS_OF_TWO)}}
 
 
 def log(
@@ -125,11 +124,11 @@ def _of_one(
     view = View(max_bytes, raw, decoding=window.decoding(encoding))
     inspection = adoption.inspect_and_adopt(ctx, job_dir)
     with Output(job_dir) as output:
-        reader = _Reader(job_dir, output, _STREAMS[stream], view, more=not inspection.state.finished, times=times)
+        reader = _Reader(job_dir, output, STREAMS[stream], view, more=not inspection.state.finished, times=times)
         lines = reader.lines
         ctx.progress = lambda: (lines.searched_to or lines.known_to(), lines.end, "bytes")
-        beyond = None if since_seq is None else known_to_session.beyond(since_seq, reader.lines.end)
-        try:
+        beyond = None if since_seq is None else known_to_session.beyond(since_seq, lines.end)
+        with closing(lines):
             if offset is not None and offset < 0:  # from the end
                 lines.count()
                 offset = max(0, offset + lines.total())
@@ -142,10 +141,8 @@ def _of_one(
             elif search is not None:
                 shown = _search(ctx, reader, search, (since_seq, offset), context, **how)
             else:
-                reader.lines.count()
+                lines.count()
                 shown = reader.read(offset, limit, since_seq)
-        finally:
-            reader.lines.close()
         losses = job_answer.losses(inspection, output)
         timeless = _TIMELESS if shown.times and not any(shown.times) else None
         unread = shown_output.not_utf_8(ctx, output)
@@ -199,7 +196,7 @@ def _in_one_stream(
     if reader.stream is not None or not all(reader.output.sizes):
         return None
     starts = reader.output.offsets_at(position)
-    for stream, name in enumerate(_STREAMS_OF_TWO):
+    for stream, name in enumerate(STREAM_NAMES):
         with closing((alone := reader.of(stream)).lines):
             alone.lines.count()
             shown = _matching(alone, wanted, starts[stream], most_s, how)
@@ -220,6 +217,31 @@ def _in_any_case(reader: _Reader, pattern: str, position: int) -> str | None:
     first = Matched(limit=1, context=0, max_bytes=1, raw=False)
     search(reader.lines, Pattern(flagged, field="search"), position, first, _ANY_CASE_S, reader.text)
     return f"{flagged} finds line {first.first}." if first.matches else None
+
+
+def tail(
+    ctx: Context, *, job: str, tail_lines: int, max_bytes: int, stream: str = "both", encoding: str | None = None
+) -> Tail:
+    """Return the end of stdout, of stderr or of both as exact text."""
+    wanted, only = window.decoding(encoding), STREAMS[stream]
+    streams = (0, 1) if only is None else (only,)
+    with lookup.open_job(ctx, job) as job_dir:
+        inspection = adoption.inspect_and_adopt(ctx, job_dir)
+        with Output(job_dir) as output:
+            tails = window.tails(output, tail_lines, max_bytes, streams, wanted, more=not inspection.state.finished)
+            lost = job_answer.losses(inspection, output)
+            cut = window.cut_tails(tails, output, more=not inspection.state.finished)
+            unread = shown_output.not_utf_8(ctx, output)
+        return Tail(
+            job=Job(job_id=job_dir.job_id, state=inspection.state.state),
+            ended=job_answer.how_ended(inspection, job_dir),
+            timeout_ms=inspection.definition.timeout_ms,
+            tails=tails,
+            stdout_log_path=job_dir.log_path(0),
+            stderr_log_path=job_dir.log_path(1),
+            losses=lost,
+            hint=sentences(cut, lost.hint, unread),
+        )
 
 
 class _Reader:

@@ -1,6 +1,7 @@
-"""Verbs that take over the process: `program` and `follow` name what does it."""
+"""Verbs of the command line alone."""
 
-from outlive.verbs.spec import ANSWERS, BOOL, TOOLS, Arg, Verb
+from outlive.answers.reading import Notices
+from outlive.verbs.spec import ANSWERS, BOOL, STR, TOOLS, Arg, Verb
 
 MCP = Verb(
     "mcp",
@@ -28,3 +29,15 @@ MCP = Verb(
     ),
     detail="Jobs outlive the server: they go on when the client closes it.",
 )
+NOTICES = Verb(
+    "notices",
+    "Show what happened to the jobs of an agent's session since the last report.",
+    "outlive.verbs.events:notices",
+    group="Tell agents",
+    args=(
+        Arg("session", STR, "The session (default: what CLAUDE_CODE_SESSION_ID names).", metavar="ID"),
+    ),
+    result=Notices,
+    detail="Each event is reported once, here or with the next answer of the session's MCP server, whichever comes first. `outlive "
+    "hook` reports them to the agent by itself.",
+)  # fmt: skip

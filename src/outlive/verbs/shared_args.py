@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 
 from outlive import limits, parts
 from outlive.core.place import resolve_name
-from outlive.core.records import MATCH_TYPES, REGEX
+from outlive.core.records import MATCH_TYPES, REGEX, STREAMS
 from outlive.verbs.spec import BOOL, BYTES, ENV, INT, ITEMS, MS, PATH, SECONDS, SHOW, STR, STRS, WORDS, Arg
 
 # What output is watched for. A CLI pattern is one word; the other members of a watch have flags of
@@ -21,7 +21,7 @@ WATCHES = (
         mcp_help="lines to report: RE2, or {pattern, match_type, stream, once}",
     ),
     Arg("watch_match_type", STR, "How --watch patterns match.", default=REGEX, choices=MATCH_TYPES, mcp=""),
-    Arg("watch_stream", STR, "Stream that is searched.", default="both", choices=("both", "stdout", "stderr"), mcp=""),
+    Arg("watch_stream", STR, "Stream that is searched.", default="both", choices=tuple(STREAMS), mcp=""),
     Arg("watch_once", BOOL, "Report the first hit only.", default=False, mcp=""),
     Arg("watch_command", STR, "Shell command that gets each hit on its stdin.", mcp="", metavar="COMMAND"),
     Arg("watch_file", PATH, "File that gets each hit as one line.", mcp="", metavar="FILE"),

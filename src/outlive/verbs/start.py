@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from contextlib import closing, suppress
 from typing import Any
 
 from outlive import limits
@@ -28,8 +29,7 @@ def create(ctx: Context, **args: Any) -> Created:
     """Store a definition, which `start` runs later, once."""
     plan = definition_module.plan(ctx, new_id(), start_now=False, **args)
     acts.about_to_start(ctx, "create", plan)
-    new = making.make(ctx, plan, live=False)
-    try:
+    with closing(making.make(ctx, plan, live=False)) as new:
         return Created(
             job=Job(job_id=plan.definition.job_id, state="created"),
             short_id=short_id(plan.definition.job_id),
@@ -39,8 +39,6 @@ def create(ctx: Context, **args: Any) -> Created:
             stderr_log_path=new.dir.log_path(1),
             hint="start runs it.",
         )
-    finally:
-        new.close()
 
 
 def start(ctx: Context, *, job: str, **args: Any) -> Started:
@@ -90,11 +88,9 @@ def _let_go(job: JobDir) -> None:
     """Wait until the supervisor that could not start the job has let go of it, for at most CONTROL_S: the caller may start
     the job again as soon as it has its answer."""
     deadline = time.monotonic() + limits.CONTROL_S
-    try:
+    with suppress(OSError):  # it was removed meanwhile
         while job.is_supervised() and time.monotonic() < deadline:
             pause((), time.monotonic() + limits.SWEEP_INTERVAL_S)
-    except OSError:  # it was removed meanwhile
-        return
 
 
 def _plan(ctx: Context, job: JobDir) -> Plan:

@@ -11,7 +11,7 @@ from outlive.answers import advice
 from outlive.answers.reading import Wait, Waited
 from outlive.core.ids import short_id
 from outlive.core.records import CONTROL
-from outlive.jobs import awaited, job_answer, lookup, several
+from outlive.jobs import job_answer, lookup, several
 from outlive.jobs.conditions import job_wait, parse
 from outlive.jobs.conditions.condition import EXTERNAL, Condition
 from outlive.jobs.context import Context
@@ -51,7 +51,7 @@ def wait(
     jobs: list[_WaitedJob] = []
     try:
         named = several.named(ctx, job, of_parts, partial(lookup.open_job, ctx))
-        jobs.extend(map(_WaitedJob, awaited.own(ctx) if named is None else named))
+        jobs.extend(map(_WaitedJob, several.own(ctx) if named is None else named))
         ctx.awaited = [one.job.job_id for one in jobs]
         if ctx.inbox is not None:
             ctx.inbox.waits.append(ctx.awaited)

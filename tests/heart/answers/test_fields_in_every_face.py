@@ -90,7 +90,7 @@ def test_each_field_of_a_brief_answer_changes_the_text(kind: str, face: str) -> 
 @pytest.mark.parametrize("face", ["model", "human"])
 def test_a_field_that_no_sentence_knows_shows(face: str, monkeypatch: pytest.MonkeyPatch) -> None:
     fields = {**verbs.fields_of("status"), "fresh_ms": Field("New.", {}), "unseen": Field("New.", {"brief": FULL_ONLY})}
-    monkeypatch.setitem(verbs._FIELDS, "status", fields)
+    monkeypatch.setattr(verbs, "fields_of", lambda _type: fields)
     shown = said("status", face, RUNS | {"fresh_ms": 1_500, "unseen": "x"})
     assert "fresh: 1.5 s\n" in shown + "\n" and "unseen" not in shown
 

@@ -13,10 +13,9 @@ import pytest
 
 from outlive.core.ids import new_id
 from outlive.core.records import Definition
-from outlive.jobs.starting import scope
 from outlive.jobs.starting.plan import Asked, Plan
 from outlive.jobs.starting.start_and_wait import StartCall
-from outlive.launch import from_cli
+from outlive.launch import from_cli, systemd_scope
 from outlive.store.root import Store
 from support import pair, processes
 from support.cli import Cli, Jobs, environment
@@ -166,7 +165,7 @@ def test_an_interrupt_before_the_pid_of_its_scope_is_known_leaves_nothing(
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(scope, "Launcher", interrupted)
+    monkeypatch.setattr(systemd_scope, "Launcher", interrupted)
     with contextlib.closing(Store.open(str(root), os.environ)) as store:
         ctx = context_of(store, env=dict(os.environ), launcher=from_cli.Launcher(), shell_words=("sh", "-c"))
         definition: Definition = Definition(

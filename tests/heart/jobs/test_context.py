@@ -40,7 +40,7 @@ def test_what_a_call_finds_out_is_not_in_the_next_call_of_its_caller(caller: Pri
 
 def test_a_caller_that_observes_moves_no_read_position_and_is_else_the_same(caller: Principal) -> None:
     assert caller.shell == ("sh", "-c")
-    observer = caller.observing()
+    observer = caller.changed(client=None)
     assert (caller.client, observer.client) == ("tests", None)
     rest = [{**{name: vars(one)[name] for name in Principal.FIELDS}, "client": None} for one in (caller, observer)]
     assert rest[0] == rest[1]

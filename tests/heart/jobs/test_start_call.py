@@ -14,12 +14,13 @@ from outlive.errors import OutliveError
 from outlive.jobs import adoption, definition, lookup
 from outlive.jobs.context import Context
 from outlive.jobs.definition import open_stdin
-from outlive.jobs.starting import answer, dedupe, making
+from outlive.jobs.starting import answer, making
 from outlive.jobs.starting.plan import Asked, Plan
 from outlive.jobs.starting.start_and_wait import StartCall
 from outlive.launch import engines
 from outlive.store.job_dir import JobDir
 from outlive.store.root import Store
+from outlive.verbs import run as run_verb
 from outlive.verbs.run import run
 from support.contexts import context_of
 
@@ -78,7 +79,7 @@ def test_the_file_of_a_start_that_another_job_makes_needless_is_closed(
     monkeypatch.setattr(definition, "plan", lambda *_, **__: plan)
     for found in ("", new_id()):  # the second is gone when it is to be answered for
         plan.stdin_fd = open_stdin(str(tmp_path / "input"), None)
-        monkeypatch.setattr(dedupe, "running", lambda *_, found=found: found or bool(1 // 0))
+        monkeypatch.setattr(run_verb, "_running", lambda *_, found=found: found or bool(1 // 0))
         with pytest.raises(ZeroDivisionError if not found else OutliveError):
             run(ctx, yield_ms=0)
         assert plan.stdin_fd is None

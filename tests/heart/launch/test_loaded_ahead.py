@@ -39,7 +39,7 @@ HOOKS = frozenset(name for name, hook in vars(OfJob).items() if callable(hook))
 IN_A_SERVER = frozenset({"tools", "reads_object", "longest_call_ms"})
 # Loaded before the wait: a look at a condition, or the program, comes first
 EARLY = (
-    "outlive.jobs.awaited",
+    "outlive.jobs.several",
     "outlive.jobs.conditions.http_get",
 )
 
@@ -47,7 +47,7 @@ EARLY = (
 def test_a_command_line_has_loaded_what_its_answer_may_need_when_it_waits_long() -> None:
     for verb in ("wait", "run", "start", "restart", "kill", "poll", "log", "list", "events", "notify set"):
         code = f"from outlive import verbs; from outlive.cli import main; verbs.load({verb!r}); "
-        code += "import outlive.cli.live.follow, outlive.cli.live.jobs; main.load_what_answers_need()"
+        code += "import outlive.cli.follow, outlive.cli.follow_jobs; main.load_what_answers_need()"
         loaded = _loaded(code)
         assert _reachable(loaded) - loaded - set(EARLY) == set(), verb
 

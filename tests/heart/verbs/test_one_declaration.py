@@ -54,7 +54,6 @@ def _added(monkeypatch: pytest.MonkeyPatch, record: type[Answer]) -> Verb:
     module.PING = made
     monkeypatch.setitem(sys.modules, "outlive.verbs.declarations.pinging", module)
     monkeypatch.setitem(verbs.VERBS, "ping", "declarations.pinging")
-    monkeypatch.setattr(verbs, "_FIELDS", {})
     return made
 
 
@@ -110,7 +109,6 @@ def test_a_field_of_status_shows_everywhere(monkeypatch: pytest.MonkeyPatch) -> 
         lucky_since: str | None = optional("Since when.", format=TIME)
 
     monkeypatch.setattr("outlive.verbs.declarations.job.STATUS", _like(verbs.load("status"), WithLuck))
-    monkeypatch.setattr(verbs, "_FIELDS", {})
     full = envelope.answer("status", {**JOB_OF, "lucky_number": 7, "lucky_since": AT})
     short = envelope.sized(full, "brief")
     assert (short["lucky_number"], short["lucky_since"]) == (7, AT)

@@ -13,6 +13,7 @@ from typing import Any
 
 from outlive import limits
 from outlive.core.record import Value
+from outlive.core.records import STREAM_NAMES
 from outlive.jobs import job_answer
 from outlive.jobs.conditions import external
 from outlive.jobs.conditions.condition import Condition, Fired, Probe
@@ -172,7 +173,7 @@ class _Match(Value):
             "match": self.match,
             "line": self.line,
             "seq": output.seq_of(self.stream, self.offset),
-            "stream": ("stdout", "stderr")[self.stream],
+            "stream": STREAM_NAMES[self.stream],
         }
 
 
@@ -181,7 +182,7 @@ class _Search:
     part is behind `start` is searched from where it begins, `offset` at the earliest."""
 
     def __init__(self, conditions: list[Condition], job: JobDir, stream: int, offset: int, start: int) -> None:
-        names = ("both", ("stdout", "stderr")[stream])
+        names = ("both", STREAM_NAMES[stream])
         self._conditions = [one for one in conditions if one.more["stream"] in names]
         self._stream = stream
         self._start = start

@@ -16,6 +16,7 @@ from outlive import limits
 from outlive.core.labels import is_port_name
 from outlive.core.members import parse_json
 from outlive.core.nearest import letters_of, meant, nearest
+from outlive.core.records import STREAMS
 from outlive.core.units import duration_ms
 from outlive.errors import OutliveError, invalid
 from outlive.jobs.conditions.condition import Condition
@@ -32,7 +33,6 @@ OBJECTS: dict[str, tuple[str, ...]] = {
     "idle_ms": (),
 }
 NAMES = (*WORDS, *OBJECTS)
-_STREAMS = ("both", "stdout", "stderr")
 # What models and people write instead; the edit distance would lead from `text` to `exit`.
 _MEANT = {
     "regex": "pattern contains text line match string log",
@@ -157,8 +157,8 @@ def _pattern(name: str) -> Callable[[object, dict[str, object]], Condition]:
         if not isinstance(value, str):
             raise invalid("until", f"{name} is an RE2 pattern (a string)")
         stream = more.get("stream", "both")
-        if stream not in _STREAMS:
-            raise invalid("until", f"stream is one of {', '.join(_STREAMS)}, not {stream!r}")
+        if stream not in STREAMS:
+            raise invalid("until", f"stream is one of {', '.join(STREAMS)}, not {stream!r}")
         return Condition(name, Pattern(value, field="until"), {"stream": stream})
 
     return check

@@ -4,7 +4,7 @@ anew for the start."""
 from __future__ import annotations
 
 import os
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 
 from outlive.core.records import EXEC, Definition, Identity, Notification
 from outlive.errors import OutliveError, from_os
@@ -122,10 +122,8 @@ def _have_wait(caller: Principal, job: JobDir, inspection: Inspection, locks: Lo
     except OutliveError as error:
         _end(job, inspection, error.message)
         return
-    try:
+    with closing(plan):
         _send(caller, making.request_of(caller, plan), locks, {} if plan.stdin_fd is None else {"stdin": plan.stdin_fd})
-    finally:
-        plan.close()
 
 
 def _end(job: JobDir, inspection: Inspection, why: str) -> None:

@@ -111,9 +111,9 @@ def begin(
     memory = -1
     try:
         if definition.systemd_scope or any(one.needs_scope() for one in parts.of_job(definition).values()):
-            from outlive.jobs.starting import scope as scope_module  # late: 2 ms of a start, and few jobs get a scope
+            from outlive.launch import systemd_scope  # late: 2 ms of a start, and few jobs get a scope
 
-            scope = scope_module.entered(ctx.caller, definition)
+            scope = systemd_scope.entered(ctx.caller, definition)
         here, there = fds.pair()
         memory = request.to_file()
         sent = {"request": memory, "lock0": locks.fds[0], "lock1": locks.fds[1], "waiter": there.fileno()}

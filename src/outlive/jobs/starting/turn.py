@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import time
-from contextlib import suppress
+from contextlib import closing, suppress
 
 from outlive.core.members import parse_json
 from outlive.core.records import State
@@ -45,7 +45,7 @@ def _give(request: Request) -> None:
         locks = _locks(job)
         if locks is None:
             return
-        try:
+        with closing(locks):
             state = job.read_state()
             if state is None or not state.waits or not job.is_in_place():
                 return  # another process gave it away, or it was ended
@@ -58,8 +58,6 @@ def _give(request: Request) -> None:
             except OutliveError as error:
                 handed_over.delete(job)
                 _end(job, error)
-        finally:
-            locks.close()
         with suppress(OSError, OutliveError):  # have its sinks told, as a later reader would
             adoption.inspect_and_adopt(_context(request), job)
 

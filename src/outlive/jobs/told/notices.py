@@ -379,7 +379,7 @@ def of_session(ctx: Context, session: str | None, window: Sequence[Inbox] = ()) 
         raise invalid("session", "no session is named", hint=hint, usage=True)
     receipt = Receipt()
     for inbox in {inbox.name: inbox for inbox in (*Inbox.all_of(ctx.store, session), *window)}.values():
-        _collect(Context(ctx.caller.with_inbox(inbox)), {}, receipt)
+        _collect(Context(ctx.caller.changed(inbox=inbox)), {}, receipt)
         receipt.inboxes.append(inbox)
     return receipt
 

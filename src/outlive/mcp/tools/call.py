@@ -241,7 +241,7 @@ class Calls:
         """Return a context in the caller's name. `reads` False: no read position moves. Errors: denied, store_unsafe,
         io_error."""
         who = self._principal(caller, self._environment.current(), right, doing)
-        return Context(who if reads else who.observing(), verb)
+        return Context(who if reads else who.changed(client=None), verb)
 
     def close(self) -> None:
         self._close_inboxes()

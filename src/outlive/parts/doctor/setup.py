@@ -6,7 +6,7 @@ import platform
 import sys
 
 from outlive import __version__
-from outlive.config.checks import known
+from outlive.config.file import known
 from outlive.parts.finding import Finding, Place, fail, ok, warn
 
 

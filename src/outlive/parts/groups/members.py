@@ -10,7 +10,7 @@ from outlive.core.members import text_of
 from outlive.core.quoted import one_line
 from outlive.core.record import Value
 from outlive.errors import OutliveError, argument, invalid
-from outlive.jobs import awaited, lookup
+from outlive.jobs import lookup, several
 from outlive.jobs.context import Context
 from outlive.part import Definition, Selected
 from outlive.parts.groups import GROUP, group_of
@@ -49,7 +49,7 @@ def selected(ctx: Context, args: Mapping[str, object]) -> Selected:
     group = _checked(text_of(args, GROUP))
     found = list(_every(ctx, group))
     is_open = ctx.verb == "list" and any(args.get(name) for name in ("all", "cwd", "owner"))
-    mine = found if is_open else [one for one in found if awaited.is_mine(ctx, one.definition)]
+    mine = found if is_open else [one for one in found if several.is_mine(ctx, one.definition)]
     chosen = mine if ctx.verb in _ALL_OF_THEM else _last_run(mine)
     if ctx.verb == "kill":
         chosen = [one for one in mine if one.may_run] or chosen

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from contextlib import suppress
 
 from outlive.core.record import Value
 from outlive.core.records import Bounds
@@ -31,12 +32,10 @@ def bytes_of_jobs(path: str, root: int, ids: Iterable[str]) -> int:
     """Return how many bytes deleting all of these jobs would give back."""
     total = 0
     for job_id in ids:
-        try:
+        with suppress(OSError, OutliveError):  # a link, or deleted meanwhile
             fd = os.open(job_id, DIRECTORY, dir_fd=root)
             with JobDir(path, job_id, fd) as job:
                 total += bytes_of_job(job)
-        except (OSError, OutliveError):  # a link, or deleted meanwhile
-            continue
     return total
 
 

@@ -7,6 +7,8 @@ every look at the job, and its sinks told again.
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from outlive.store import atomic_file, fault_report
 from outlive.store.job_dir import JobDir
 
@@ -26,10 +28,8 @@ def count(job: JobDir) -> int:
 def record(job: JobDir, number: int) -> None:
     """Set the number. The caller holds the job's locks. An error does not matter: a full disk is no
     reason to leave a job alone."""
-    try:
+    with suppress(OSError):
         atomic_file.write_atomic(job.fd, _COUNT, b"%d\n" % number, promised=False)
-    except OSError:
-        return
 
 
 def survived(job: JobDir) -> None:

@@ -4,6 +4,7 @@ and the mark of live jobs."""
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 
 from outlive.core.members import parse_json
 from outlive.core.records import Definition
@@ -38,10 +39,8 @@ def give_up(job: JobDir, definition: Definition, why: str) -> None:
     except (OSError, ValueError):
         event = {"job_id": job.job_id}
     event |= {"delivered": False, "pending": False, "given_up": why}
-    try:
+    with suppress(OSError):  # full, or read-only: the next look tries again
         if definition.notification.targets:
             content = json.dumps(event, ensure_ascii=True).encode() + b"\n"
             atomic_file.write_atomic(job.fd, COMPLETION, content)
         job.unmark_live()
-    except OSError:  # full, or read-only: the next look tries again
-        return

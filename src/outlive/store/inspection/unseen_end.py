@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from typing import Any
 
 from outlive import parts
@@ -109,10 +110,8 @@ def record_end(
     except OSError as error:
         return _unwritten(ended, error)
     fault_points.at("lost_locked")
-    try:
+    with closing(taken):
         return write_end(job, ended, definition, event)
-    finally:
-        taken.close()
 
 
 def write_end(
@@ -234,15 +233,13 @@ def end_unasked(job: JobDir, inspection: Inspection, is_certain: Callable[[JobDi
         locks = Locks(job)
     except OSError:  # another process decides, or the store is read-only
         return inspection
-    try:
+    with closing(locks):
         state = job.read_state()
         if state is None or state.state != "created" or not is_certain(job):
             return inspection
         ended = failed(inspection.definition, state, "launch", NOT_ASKED)
         written = write_end(job, ended, inspection.definition)
         handed_over.delete(job)  # then a process of this machine notifies its sinks
-    finally:
-        locks.close()
     return Inspection(inspection.definition, written, just_ended=True)
 
 

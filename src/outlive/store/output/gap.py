@@ -19,6 +19,7 @@ from __future__ import annotations
 import os
 import struct
 import zlib
+from contextlib import closing, suppress
 
 from outlive.core.record import Value
 from outlive.errors import OutliveError
@@ -210,15 +211,10 @@ def _end(job: JobDir, fd: int, stream: int, size: int) -> int:
 def _behind_ours(job: JobDir, stream: int, hole: int) -> int:
     """Return where the last hole ends that is of the quota, or in place of what another program cut out. Read after
     `hole` was seen: each is recorded before it is made."""
-    gaps = GapFile(job)
-    try:
+    with closing(GapFile(job)) as gaps:
         behind = gaps.newest().streams[stream].stop
-    finally:
-        gaps.close()
     if behind <= hole:
-        try:
+        with suppress(OSError, OutliveError):
             job.read_state()
-        except (OSError, OutliveError):
-            pass
         behind = job.log_cuts[2 * stream + 1]
     return behind

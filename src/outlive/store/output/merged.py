@@ -14,6 +14,7 @@ import os
 import time
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, TypeVar
 
 from outlive.store.atomic_file import NotOurs
@@ -248,10 +249,8 @@ class Output:
             return None
         times = []
         for name in LOGS:
-            try:
+            with suppress(FileNotFoundError):
                 times.append(os.stat(name, dir_fd=self.job.fd, follow_symlinks=False).st_mtime)
-            except FileNotFoundError:
-                continue
         return max(times, default=None)
 
     def _hide(self) -> None:

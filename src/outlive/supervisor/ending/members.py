@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
+from contextlib import suppress
 
 from outlive.core.records import Sources, State, Usage
 from outlive.store.job_dir import USAGE, JobDir
@@ -113,10 +114,8 @@ class Reaper:
         """Reap the command, which has ended."""
         if not self._parent or pid is None:
             return
-        try:
+        with suppress(ChildProcessError):
             os.waitpid(pid, os.WNOHANG)
-        except ChildProcessError:
-            return
 
     def orphans(self, command: int | None, sinks: Sinks) -> bool:
         """Reap descendants that lost their parent, but not the command. Return whether one of them
@@ -222,9 +221,7 @@ class Sampling:
         elapsed_ms = (time.monotonic_ns() - self._started_ns) // 1_000_000
         cpu_ms, memory = self._reaper.used_us(use) // 1000, self._reaper.memory_bytes(use)
         line = b"[%d,%d,%d,%d]\n" % (elapsed_ms, cpu_ms, memory, self._end_of_output())
-        try:
-            with Closing(self._job.open_file(USAGE, os.O_WRONLY | os.O_APPEND | os.O_CREAT)) as fd:
-                os.write(fd, line)
-        except OSError:  # a full disk, or the job was removed
-            pass
+        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT
+        with suppress(OSError), Closing(self._job.open_file(USAGE, flags)) as fd:  # a full disk, or the job was removed
+            os.write(fd, line)
         self._wait()

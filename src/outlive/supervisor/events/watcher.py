@@ -33,8 +33,6 @@ _HIT_WINDOW_S = 60.0  # in which hits are counted
 _MOST = 100  # hits of one turn: about as much as takes SCAN_S
 
 _WATCHED_BYTES = 255  # two positions, and the ids of the watches that were looked for up to there
-_STREAMS = {"stdout": (0,), "stderr": (1,), "both": (0, 1)}
-NAMES = ("stdout", "stderr")
 AGENT_EXEC = "output_match"  # the id of the one pattern in the form of agent-exec
 
 
@@ -55,7 +53,8 @@ class Watch:
         self.spec = spec
         self.id: str = spec.id
         self.pattern = Pattern(spec.pattern, spec.match_type)
-        self.streams = _STREAMS[spec.stream]
+        only = records.STREAMS[spec.stream]
+        self.streams = (0, 1) if only is None else (only,)
         self.first = first
         self.done = False
         self.shown = 0
@@ -302,7 +301,7 @@ class Watcher:
         watch, hit = found.watch, found.hit
         seq = output.seq_of(stream, found.start)
         event = {"seq": seq, "watch": watch.id, "pattern": watch.spec.pattern, "match_type": watch.spec.match_type}
-        event |= {"stream": NAMES[stream], "line": hit.line, "match": hit.match}
+        event |= {"stream": records.STREAM_NAMES[stream], "line": hit.line, "match": hit.match}
         if watch.is_recorded and self._log.known.add(event):
             end = seq + hit.end - hit.start
             before = output.read(max(0, end - limits.SNIPPET_BYTES), end)
@@ -336,7 +335,7 @@ class Watcher:
                 self._tell(history.WATCH_SUPPRESSED, seq=last, **about)
         for scanner in self._open():
             if scanner.skipped:
-                self._tell(history.WATCH_SKIPPED, stream=NAMES[scanner.stream], bytes=scanner.skipped)
+                self._tell(history.WATCH_SKIPPED, stream=records.STREAM_NAMES[scanner.stream], bytes=scanner.skipped)
                 scanner.skipped = 0
 
     # --- how far it came ---

@@ -13,12 +13,12 @@ import re
 import time
 from collections.abc import Callable
 
+from outlive import parts
 from outlive.core import records
 from outlive.core.record import Value
 from outlive.store import fault_report
 from outlive.store.job_dir import LOGS, JobDir
 from outlive.store.output.gap import GapFile
-from outlive.supervisor import large_code
 from outlive.supervisor.event_loop import EventLoop
 from outlive.system import daemonize, pty, tree
 
@@ -233,7 +233,7 @@ class Terminal:
         log, question = self._log, first
 
         def look() -> None:
-            emulator = large_code.emulator()
+            emulator = parts.loaded(parts.EMULATOR)
             if emulator is None:  # end of file, and a guess
                 return
             screen = emulator.render(lambda start, stop: os.pread(log, stop - start, start), question.at, sizes)

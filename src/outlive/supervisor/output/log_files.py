@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
+from contextlib import suppress
 
+from outlive.core.records import STREAM_NAMES
 from outlive.store import history
 from outlive.store.atomic_file import open_to_write
 from outlive.store.job_dir import LOGS, JobDir
@@ -47,7 +49,7 @@ class LogFiles:
             return
         self._synced[stream] = 0
         if not stop:
-            self._tell(history.MISSING, stream=("stdout", "stderr")[stream], from_byte=there)
+            self._tell(history.MISSING, stream=STREAM_NAMES[stream], from_byte=there)
 
     def look(self, now: float) -> None:
         """Check once a second while there is output."""
@@ -61,12 +63,10 @@ class LogFiles:
             if not self._is_in_place(stream):
                 self._open_again(stream)
             self.mend(stream)
-            try:
+            with suppress(OSError):  # the next look tries again
                 # What another program has put behind the output: the output goes on there
                 if os.lseek(self.fds[stream], 0, os.SEEK_END) > self.sizes[stream]:
                     os.ftruncate(self.fds[stream], self.sizes[stream])
-            except OSError:  # the next look tries again
-                continue
 
     def _is_in_place(self, stream: int) -> bool:
         here = os.fstat(self.fds[stream])

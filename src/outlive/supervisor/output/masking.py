@@ -7,6 +7,7 @@ The logs keep what the job printed. A reader masks it, by the places that are re
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 
 from outlive.store.job_dir import LOGS, MASKS, JobDir
 from outlive.store.output.masks import HEADER, PAIR, Mask
@@ -57,16 +58,13 @@ class _Search:
     def look(self, size: int, *, final: bool) -> None:
         if self._searched >= size:
             return
-        try:
-            with Closing(self._job.open_file(LOGS[self._stream])) as log:
-                while self._searched < size:
-                    data = os.pread(log, min(_BLOCK, size - self._from), self._from)
-                    at_end = self._from + len(data) >= size
-                    if not data or not self._take(data, final=final and at_end) or at_end:
-                        return
         # A full disk, or the log was deleted: nothing behind `_searched` is shown, and the next look tries again
-        except OSError:
-            return
+        with suppress(OSError), Closing(self._job.open_file(LOGS[self._stream])) as log:
+            while self._searched < size:
+                data = os.pread(log, min(_BLOCK, size - self._from), self._from)
+                at_end = self._from + len(data) >= size
+                if not data or not self._take(data, final=final and at_end) or at_end:
+                    return
 
     def shown(self, offset: int, data: bytes) -> bytes:
         return Mask(self._fd).applied(offset, data)[: max(0, self._searched - offset)]

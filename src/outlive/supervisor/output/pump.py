@@ -204,10 +204,8 @@ class Pump:
 
     def mask_lines(self, masked: list[str]) -> None:
         """Mask these texts in the output."""
-        try:
+        with suppress(OSError):  # readers then show nothing of what comes
             self._masking = Masking(self._job, masked)
-        except OSError:  # readers then show nothing of what comes
-            return
 
     def mask(self, *, final: bool = False) -> None:
         """Find masked values in what was moved, before a reader is told of it."""

@@ -6,6 +6,7 @@ import errno
 import os
 import socket
 import time
+from contextlib import suppress
 
 from outlive.core.records import Definition, Identity, State, SupervisorId
 from outlive.core.units import timestamp
@@ -161,12 +162,10 @@ def _reserve_the_last(job: JobDir) -> None:
 
 def _refuse(job: JobDir, request: Request, state: State, waiter: socket.socket | None, error: OSError) -> None:
     is_moved = isinstance(error, spawn.Moved)
-    try:
+    with suppress(OSError):  # a full disk: the launcher's answer is what counts
         # A job that `create` made can be started again; the launcher takes a new one back
         created: State = State(job_id=job.job_id, state="created", phase="created")
         job.write_state(created if request.created else _never_ran(request, state, error))
-    except OSError:  # a full disk: the launcher's answer is what counts
-        pass
     if waiter is not None:
         refuse(waiter, error, path=_path_of(error), sandbox=isinstance(error, Unavailable), moved=is_moved)
 
@@ -193,10 +192,8 @@ def write_down(job: JobDir, state: State) -> State:
 
 def reserve(job: JobDir) -> None:
     """Take space for the outcome if possible, while the command starts to run."""
-    try:
+    with suppress(OSError):  # a full disk
         job.reserve()
-    except OSError:  # a full disk
-        return
 
 
 def hold(escrow: Escrow, added: AllAdded) -> None:
@@ -359,11 +356,9 @@ def _pipes(job: JobDir) -> dict[int, int]:
 
 def _hang_up(job: JobDir) -> None:
     """Have the output of a job end that nothing ever wrote to: a FIFO that was never opened to write does not (fifo(7))."""
-    try:
+    with suppress(OSError):  # its directory is gone
         for fd in _pipes(job).values():
             os.close(fd)
-    except OSError:  # its directory is gone
-        return
 
 
 def _environment(request: Request, *, pty: bool) -> dict[str, str]:

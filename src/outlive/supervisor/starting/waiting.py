@@ -8,6 +8,7 @@ takes over waits anew. If supervisor and guardian are both killed, the next read
 from __future__ import annotations
 
 import socket
+from contextlib import suppress
 from typing import Any
 
 from outlive.core.records import WAITING, Ending, State
@@ -142,10 +143,8 @@ class WaitForStart:
         # As of every job that never ran
         never = State.replace(self._state, started_at=self._request.definition.created_at)
         self._state = outcome.never_ran(never, message, None, reason)
-        try:
+        with suppress(OSError):  # its directory is gone, or the disk full, and the space that was kept for this too
             self._state = self._job.write_state(self._state)
-        except OSError:  # its directory is gone, or the disk full, and the space that was kept for this too
-            pass
         self._loop.stop()
 
     def _look(self) -> None:

@@ -11,7 +11,7 @@ LIST = Verb(
     "List jobs: running ones first, then the newest.",
     "outlive.verbs.list:list_jobs",
     group="Read and wait",
-    follow="outlive.cli.live.jobs:follow",
+    follow="outlive.cli.follow_jobs:follow",
     args=(
         Arg("state", STR, "Only jobs in this state.", choices=STATES, metavar="STATE", mcp_help=""),
         Arg("failed", BOOL, "Only jobs that did not end well: an exit code other than 0, a signal, a time-out, never started, denied, "
@@ -39,7 +39,7 @@ LIST = Verb(
 TAG_SET = Verb(
     "tag set",
     "Replace a job's tags.",
-    "outlive.verbs.tag_set:tag_set",
+    "outlive.verbs.labels:tag_set",
     group="Label and notify",
     args=(
         JOB,
@@ -60,7 +60,7 @@ TAG_SET = Verb(
 NOTIFY_SET = Verb(
     "notify set",
     "Change what is reported of a job and where: its end, and lines of its output.",
-    "outlive.verbs.notify_set:notify_set",
+    "outlive.verbs.labels:notify_set",
     group="Label and notify",
     args=(
         JOB,

@@ -2,7 +2,7 @@
 
 from outlive import limits
 from outlive.answers.reading import Events, Log, Polled, Tail, Used, Wait
-from outlive.core.records import READ
+from outlive.core.records import READ, STREAMS
 from outlive.verbs.shared_args import CONDITIONS, with_those_of_parts
 from outlive.verbs.spec import (
     BOOL,
@@ -53,7 +53,7 @@ LOG = Verb(
     "Read output by line, by position, or search it.",
     "outlive.verbs.log:log",
     group="Read and wait",
-    follow="outlive.cli.live.follow:log",
+    follow="outlive.cli.follow:log",
     long=True,
     args=(*with_those_of_parts((
         JOB,
@@ -63,7 +63,7 @@ LOG = Verb(
             mcp_help=f"(default {limits.LOG_LINES}; from offset on: all)"),
         SINCE_SEQ,
         Arg("stream", STR, "Which stream; positions and lines are then those of that stream's log.", default="both",
-            choices=("both", "stdout", "stderr"), mcp_help="(default both)"),
+            choices=tuple(STREAMS), mcp_help="(default both)"),
         Arg("search", STR, "Show only lines that match this RE2 pattern, with their numbers.", metavar="PATTERN",
             mcp_help="lines matching this RE2"),
         Arg("context", INT, f"Lines around each match (default {limits.SEARCH_CONTEXT_LINES}).", minimum=0,
@@ -81,7 +81,7 @@ LOG = Verb(
 TAIL = Verb(
     "tail",
     "Read the last lines of both streams as exact text.",
-    "outlive.verbs.tail:tail",
+    "outlive.verbs.log:tail",
     group="Read and wait",
     args=(JOB, *with_those_of_parts((
         Arg("tail_lines", INT, "Lines of each stream.", default=limits.TAIL_LINES, minimum=0, metavar="N",
@@ -89,7 +89,7 @@ TAIL = Verb(
         Arg("max_bytes", INT, "Most bytes of each stream.", default=limits.TAIL_BYTES,
             mcp_default=limits.MCP_SHOWN_BYTES // 2, minimum=1,
             maximum=limits.MAX_SHOWN_BYTES, metavar="N", mcp_help=MAX_BYTES.mcp_help),
-        Arg("stream", STR, "Which stream.", default="both", choices=("both", "stdout", "stderr"), mcp_help="(default both)"),
+        Arg("stream", STR, "Which stream.", default="both", choices=tuple(STREAMS), mcp_help="(default both)"),
     )),),
     right=READ,
     result=Tail,
@@ -133,7 +133,7 @@ EVENTS = Verb(
     "Show what happened to a job: start, watch hits, prompts, signals, notifications, end.",
     "outlive.verbs.events:events",
     group="Read and wait",
-    follow="outlive.cli.live.follow:events",
+    follow="outlive.cli.follow:events",
     args=(
         JOB,
         Arg("since_seq", INT, "Only events from this position of the output on.", minimum=0, aliases=("sinceSeq",),

@@ -12,9 +12,10 @@ from functools import partial
 from typing import Any
 
 from outlive.cli import call, stdio, summary, text
-from outlive.cli.live.printer import Printer
 from outlive.cli.main import ANSWERED, INTERRUPTED, note_told
+from outlive.cli.printer import Printer
 from outlive.core.ids import short_id
+from outlive.core.records import STREAMS
 from outlive.core.units import duration
 from outlive.errors import OutliveError, argument, invalid
 from outlive.jobs import adoption, ending, job_answer, lookup, several
@@ -37,7 +38,6 @@ from outlive.verbs.spec import GlobalOptions, Verb
 LINES = 10  # of the output so far, as tail(1)
 AGAIN_S = 2.0  # within which a second ^C ends the job
 _BLOCK = 65_536
-_STREAMS = {"both": None, "stdout": 0, "stderr": 1}
 
 
 def log(ctx: Context, _verb: Verb, _options: GlobalOptions, **args: Any) -> int:
@@ -70,7 +70,7 @@ def log(ctx: Context, _verb: Verb, _options: GlobalOptions, **args: Any) -> int:
 
 def _of_log(ctx: Context, job: JobDir, name: str, args: dict[str, Any]) -> _Follower:
     """Return what shows a job from where its last lines begin. `name` is in front of its lines."""
-    stream, wanted = _STREAMS[args["stream"]], window.decoding(args.get("encoding"))
+    stream, wanted = STREAMS[args["stream"]], window.decoding(args.get("encoding"))
     printer = _printer(ctx, raw=args["raw"], search=args.get("search"), timed=args["times"], named=bool(name))
     follower = _Follower(ctx, job, printer, stream, wanted, timed=args["times"], name=name)
     if _fills_its_terminal(ctx, job):
@@ -359,25 +359,21 @@ def events(
 ) -> int:
     """Print every event so far, then each new one, until none can come any more: one object a line. Return the exit
     status."""
-    with lookup.open_job(ctx, job) as job_dir:
-        control = ControlClient(job_dir, output=False)
-        after, offset = since_event or 0, 0
-        try:
-            while True:
-                try:
-                    inspection = adoption.inspect_and_adopt(ctx, job_dir)
-                except OutliveError as error:
-                    if error.code == "job_not_found":  # removed: nothing more can come
-                        return ANSWERED
-                    raise
-                fresh, offset = history.read(job_dir, after=after, since_seq=since_seq or 0, offset=offset)
-                for event in fresh:
-                    stdio.json_line(envelope.encoded({"job_id": job_dir.job_id, **event}))
-                    after = max(after, event["n"])
-                if not inspection.supervised and (
-                    inspection.state.finished or inspection.state.state in ("created", "unknown")
-                ):
+    after, offset = since_event or 0, 0
+    with lookup.open_job(ctx, job) as job_dir, contextlib.closing(ControlClient(job_dir, output=False)) as control:
+        while True:
+            try:
+                inspection = adoption.inspect_and_adopt(ctx, job_dir)
+            except OutliveError as error:
+                if error.code == "job_not_found":  # removed: nothing more can come
                     return ANSWERED
-                control.pause(None)
-        finally:
-            control.close()
+                raise
+            fresh, offset = history.read(job_dir, after=after, since_seq=since_seq or 0, offset=offset)
+            for event in fresh:
+                stdio.json_line(envelope.encoded({"job_id": job_dir.job_id, **event}))
+                after = max(after, event["n"])
+            if not inspection.supervised and (
+                inspection.state.finished or inspection.state.state in ("created", "unknown")
+            ):
+                return ANSWERED
+            control.pause(None)

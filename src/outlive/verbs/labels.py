@@ -1,4 +1,4 @@
-"""Change what is reported of a job, and where."""
+"""Change what is known of a job: its tags; and what is reported of it, and where."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from typing import Any
 
 from outlive import limits
 from outlive.answers.job import Job
-from outlive.answers.listing import NotifySet
+from outlive.answers.listing import NotifySet, Tagged
+from outlive.core.labels import check_tags
 from outlive.core.records import Definition, Notification, OutputMatch
 from outlive.errors import OutliveError, argument, invalid
 from outlive.jobs import acts, adoption, lookup, watch_spec
@@ -22,6 +23,16 @@ from outlive.system.waiting import pause
 
 _RETRY_S = 0.02
 _MATCH = ("output_pattern", "output_match_type", "output_stream", "output_command", "output_file")
+
+
+def tag_set(ctx: Context, *, job: str, tags: list[str] | tuple[str, ...] = ()) -> Tagged:
+    """Set exactly these tags; none clears them."""
+    wanted = check_tags(list(tags))
+    with lookup.open_job(ctx, job) as job_dir:
+        acts.about_to(ctx, "tag set", job_dir.job_id, tags=wanted)
+        definition = lookup.change_meta(job_dir, lambda old: Definition.replace(old, tags=wanted))
+        state = adoption.inspect_and_adopt(ctx, job_dir).state.state
+        return Tagged(job=Job(job_id=job_dir.job_id, state=state), tags=definition.tags)
 
 
 def notify_set(
