@@ -13,8 +13,9 @@ from typing import Any
 
 import pytest
 
-from support import pair, preloaded, processes
-from support.cli import Cli, Jobs
+from support import fake_ssh, pair, preloaded, processes
+from support.cli import Cli, Jobs, configured
+from support.fake_ssh import FakeSsh
 from support.mcp_client import RawMcp
 from support.wait import until
 
@@ -147,6 +148,45 @@ def test_a_fork_server_and_its_jobs_are_what_real_starts_are(
     finally:
         os.umask(before)
         signal.signal(signal.SIGUSR1, signal.SIG_DFL)
+
+
+@pytest.mark.usefixtures("copies")
+def test_a_mirror_and_our_end_behind_it_are_what_real_starts_are(
+    cli: Cli, place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    box = FakeSsh(place, tmp_path / "carried")
+    monkeypatch.setenv("FAKE_SSH", str(box.place))
+    monkeypatch.setenv("PATH", f"{box.bin}:{os.environ['PATH']}")
+    configured(place, f'[hosts.box]\nkind = "ssh"\ntarget = "box"\npython = "{sys.executable}"\n')
+    jobs: list[str] = []
+    ends: list[int] = []
+    before = os.umask(0o027)
+    try:
+        for allowed in (False, True):
+            monkeypatch.setattr(preloaded, "allowed", allowed)
+            box.fork_what_is_unpacked()
+            jobs.append(cli.ok("run", "--host", "box", "--snapshot-after", "0", "exec sleep 600")["job_id"])
+            ends += until(lambda: _far_ends(place, but=ends), what="our end there")  # noqa: B023 - called at once
+    finally:
+        os.umask(before)
+    mirrors = [_mirror(job) for job in jobs]
+    try:
+        assert differences(*mirrors).keys() <= {"command line", "files"}
+        assert differences(*ends).keys() <= {"PPid", "files"}  # that by which the fork says how it ended
+    finally:
+        for job in jobs:
+            cli.ok("remove", job)
+    box.wait_empty()
+
+
+def _mirror(job: str) -> int:
+    pids = (pid for pid in processes.all_pids() if processes.name(pid) == "outmirror")
+    return next(pid for pid in pids if job in processes.command_line(pid)[-1])
+
+
+def _far_ends(place: Path, but: list[int]) -> list[int]:
+    """Return the pids of our ends of connections."""
+    return [pid for pid in processes.of(place) if processes.command_line(pid) == fake_ssh.ARGV and pid not in but]
 
 
 def test_a_directory_that_is_not_there_is_refused(cli: Cli, work: Path) -> None:

@@ -6,7 +6,9 @@ copy is a child of the process that asked (CLONE_PARENT), and everything that be
 parent, process group and session, signals, mask, limits, umask, directory, open files, environment and arguments (also
 where /proc shows them), `sys.argv`, `sys.path` and the standard streams (test_preloaded.py compares). What differs
 is that the modules are loaded already, and that their memory is shared. The fork server of such a server is a copy too, and
-the archives of code that a server makes are copied from ones that were made before (`preloading.py`). These starts are real:
+the archives of code that a server makes are copied from ones that were made before (`preloading.py`). So is the mirror of a
+job on another machine, and our end there, of a process that has loaded what was carried there (`fake_ssh.py`). These starts
+are real:
 
 - in tests that carry the marker `real_start`: tests about the start itself, about what it inherits, and about memory;
 - of the HTTP server that the tests of a module share; over stdio, test_first_answers.py starts for real in both eras;
@@ -44,7 +46,7 @@ _PROGRAM = Path(preloading.__file__)
 # four forks and more, and a fork costs what there is to share: with 80 MB of it instead of 36 a call takes a quarter longer
 _FOR_CALLS = tuple(
     "outlive -outlive.mcp -outlive.parts.demo -outlive.parts.page -outlive.parts.http -outlive.parts.top -outlive.parts.reports"
-    " -outlive.parts.clients.asking -outlive.parts.after.chain -outlive.parts.push -outlive.parts.permission.extension -outlive.parts.permission.elicitation -mcp -pydantic -urwid".split()
+    " -outlive.parts.hosts.ssh.mirror_process -outlive.parts.clients.asking -outlive.parts.after.chain -outlive.parts.push -outlive.parts.permission.extension -outlive.parts.permission.elicitation -mcp -pydantic -urwid".split()
 )
 _FOR_SERVERS = tuple("outlive anyio._backends._asyncio -outlive.parts.demo -outlive.parts.top".split())
 BOUND_S = 180  # it loads the SDK, in each worker at once
@@ -76,8 +78,10 @@ _parameters = inspect.signature(_execute)
 class Preloaded:
     """A preloaded process, started when the first copy is asked for."""
 
-    def __init__(self, *packages: str) -> None:
+    def __init__(self, *packages: str, place: str = "") -> None:
+        """`place`: where the code lies, if it is not that of this environment."""
         self._packages = packages
+        self._place = place
         self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
         self._sock: socket.socket | None = None
@@ -122,6 +126,11 @@ class Preloaded:
             finally:
                 os.close(cwd)
 
+    def ready(self) -> bytes:
+        """Return where a process with our environment may ask for a fork; nothing if only a real start can be."""
+        env, status = dict(os.environb), _status()
+        return self.address if allowed and self._is_ready(env, status, _surroundings(env, status)) else b""
+
     def _is_ready(self, env: dict[bytes, bytes], status: dict[str, str], surroundings: Any) -> bool:
         """Return whether it runs, is started if need be, and has these surroundings."""
         with self._lock:
@@ -155,7 +164,7 @@ class Preloaded:
         listener.listen()
         self.address = listener.getsockname()
         numbers = [str(theirs.fileno()), str(listener.fileno())]
-        words = [sys.executable, str(_PROGRAM), *numbers, ",".join(self._packages), " " * _ARGUMENTS]
+        words = [sys.executable, str(_PROGRAM), *numbers, ",".join(self._packages), self._place, " " * _ARGUMENTS]
         with theirs, listener:
             self._process = subprocess.Popen(
                 words,
@@ -177,16 +186,27 @@ class Preloaded:
 
 
 _for_calls, _for_servers = Preloaded(*_FOR_CALLS), Preloaded(*_FOR_SERVERS)
+_far: dict[Path, Preloaded] = {}
+
+
+def far(place: Path) -> bytes:
+    """Return where a program `ssh` of the tests asks for a fork of our end, which lies unpacked in this directory; nothing if
+    only a real start can be."""
+    return _far.setdefault(place, Preloaded("outlive.parts.hosts.far.main", place=str(place))).ready()
+
+
+def _all() -> list[Preloaded]:
+    return [_for_calls, _for_servers, *_far.values()]
 
 
 def pids() -> set[int]:
     """Return the pids of the preloaded processes: children that no test has started."""
-    return {one.pid for one in (_for_calls, _for_servers)} - {0}
+    return {one.pid for one in _all()} - {0}
 
 
 def files() -> set[int]:
     """Return the file descriptors of the lines to them."""
-    return {one.fileno() for one in (_for_calls, _for_servers)} - {-1}
+    return {one.fileno() for one in _all()} - {-1}
 
 
 def install() -> None:
@@ -216,7 +236,7 @@ def _copied(how: dict[str, Any]) -> int | None:
     sys.audit("subprocess.Popen", words[0], how["args"], how["cwd"], how["env"])
     if words[3:4] and words[3] in (*SERVERS, "doctor"):  # which asks servers for their tools
         return _for_servers.copy(how, _status(), _for_calls)
-    return _for_calls.copy(how, _status())
+    return _for_calls.copy(how, _status(), _for_calls)
 
 
 def _is_known(words: Sequence[Any]) -> bool:

