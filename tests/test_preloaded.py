@@ -181,7 +181,7 @@ def test_a_mirror_and_our_end_behind_it_are_what_real_starts_are(
 
 def _mirror(job: str) -> int:
     pids = (pid for pid in processes.all_pids() if processes.name(pid) == "outmirror")
-    return next(pid for pid in pids if job in processes.command_line(pid)[-1])
+    return next(pid for pid in pids if job in " ".join(processes.command_line(pid)))
 
 
 def _far_ends(place: Path, but: list[int]) -> list[int]:
