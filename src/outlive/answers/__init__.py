@@ -44,12 +44,12 @@ class Field(Value):
     optional: bool = False
     hides_null: bool = False
     default: Any = ABSENT
-    inline: type[Part] | str | None = None
+    inline: type[Fields] | str | None = None
 
     @property
-    def inlined(self) -> type[Part] | None:
+    def inlined(self) -> type[Fields] | None:
         """The record whose fields stand in the place of this one; None: it is a field."""
-        record: type[Part] | None = resolve_name(self.inline) if isinstance(self.inline, str) else self.inline
+        record: type[Fields] | None = resolve_name(self.inline) if isinstance(self.inline, str) else self.inline
         return record
 
     @property
@@ -94,13 +94,13 @@ def maybe(help: str, **how: Any) -> Any:
     return Field(help, how, optional=True)
 
 
-def part(record: type[Part] | str, **how: Any) -> Any:
+def inline(record: type[Fields] | str, **how: Any) -> Any:
     """Declare a record, or "module:NAME", whose fields stand in this place; if it is None, none of them does."""
     return Field("", how, hides_null=True, inline=record)
 
 
-@dataclass_transform(kw_only_default=True, field_specifiers=(field, part))
-class Part(Record, frozen=False):
+@dataclass_transform(kw_only_default=True, field_specifiers=(field, inline))
+class Fields(Record, frozen=False):
     """Fields of answers, or of an object in an answer, each declared as `name: type = field(help)`. The order of the
     class is the order of the JSON. An answer is made step by step, so its fields can be set."""
 
@@ -139,7 +139,7 @@ class Part(Record, frozen=False):
         return cls.IN_SENTENCES.union(*(record.in_sentences() for record in records))
 
 
-class Answer(Part):
+class Answer(Fields):
     """The answer of a verb."""
 
     # The text for a model, if one sentence says it all: "The terminal is now {cols}x{rows}."

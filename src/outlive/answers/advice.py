@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Self
 
-from outlive.answers import FULL_ONLY, HIDDEN, Part, field, optional, sentences
+from outlive.answers import FULL_ONLY, HIDDEN, Fields, field, optional, sentences
 from outlive.core.ids import short_id
 from outlive.core.members import entries_of
 
@@ -44,7 +44,7 @@ ORDER = (
 )  # fmt: skip
 
 
-class Advice(Part):
+class Advice(Fields):
     """One fact about the job, and what to do about it."""
 
     kind: str = field("What it is about.", enum=[*ORDER])
@@ -58,7 +58,7 @@ class Advice(Part):
     supervisor_pid: int | None = optional("Of stopped_supervisor: its pid.", minimum=None)
 
 
-class Advised(Part):
+class Advised(Fields):
     """What an answer says about a job besides its state and its output, as one text and fact by fact, in their order."""
 
     hint: str | None = optional("What to do next.", human=HIDDEN)

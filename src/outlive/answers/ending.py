@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from outlive import limits
-from outlive.answers import BELOW, FIRST, FULL_ONLY, LAST, TIME, Answer, Part, field, maybe, optional, part
+from outlive.answers import BELOW, FIRST, FULL_ONLY, LAST, TIME, Answer, Fields, field, inline, maybe, optional
 from outlive.answers.job import EFFECTIVE, ENDED_BY, EXIT_CODE, FREED, HINT, MESSAGE, REQUESTED, TIMEOUT, Job, Place
 from outlive.answers.output import OUTPUT
 from outlive.core.members import Members, entries_of, text_of
@@ -19,14 +19,14 @@ def age_of_deleted(answer: Members) -> str:
     return f" older than {text_of(answer, 'older_than')}" if by_age and answer.get("older_than") else ""
 
 
-class Process(Part):
+class Process(Fields):
     """One process."""
 
     pid: int = field("Process id.", minimum=None)
     command: str = field("Its command line.")
 
 
-class EndedJob(Part):
+class EndedJob(Fields):
     """One of several jobs."""
 
     job_id: str = field("Its id.")
@@ -42,13 +42,13 @@ class Killed(Answer):  # of kill
     jobs: list[EndedJob] | None = optional(
         "Of several jobs, all; the other members are about one of them.", place=LAST, entry=EndedJob
     )
-    job: Job = part(Job)
+    job: Job = inline(Job)
     exit_code: int | None = maybe(EXIT_CODE, place=FIRST, human=3, minimum=None)
     signal: str | None = field("The signal that was sent, as SIGTERM.", place=FIRST, human=4)
     reason: str | None = maybe("Why it ended.", place=FIRST, human=5, enum=[*REASONS, None])
     timeout_ms: int = TIMEOUT
     already_ended: bool | None = optional("The job had ended before, and no signal was sent.")
-    place: Place | None = part(Place)
+    place: Place | None = inline(Place)
     survivors: list[Process] = field(f"Processes of the job that are still alive, at most {limits.LISTED_PROCESSES}.")
     survivors_count: int | None = optional("How many are still alive, if not all are listed.")
     ended: list[Process] = field(f"Processes of the job that ended meanwhile, at most {limits.LISTED_PROCESSES}.")
@@ -74,12 +74,12 @@ class DeletedJob(Job):
 
 class Deleted(Answer):  # of clear and remove
     jobs: list[EndedJob] | None = optional("Of several jobs, all; `freed_bytes` is of all.", place=LAST, entry=EndedJob)
-    job: DeletedJob = part(DeletedJob)
+    job: DeletedJob = inline(DeletedJob)
     freed_bytes: int = FREED
     hint: str | None = HINT
 
 
-class Decided(Part):
+class Decided(Fields):
     """One job."""
 
     job_id: str = field("Its id.")
@@ -89,7 +89,7 @@ class Decided(Part):
     bytes: int = field("What it takes on disk.")
 
 
-class KeptTo(Part):
+class KeptTo(Fields):
     """What was kept to."""
 
     max_jobs: int | None = field("Finished jobs; null: any number.")
@@ -98,7 +98,7 @@ class KeptTo(Part):
     share_bytes: int | None = field("That part in bytes; null: no limit, or the file system does not say its size.")
 
 
-class Totals(Part):
+class Totals(Fields):
     """What became of the jobs of a root."""
 
     deleted: int = field("Directories deleted.")
@@ -116,7 +116,7 @@ class Collected(Answer):  # of gc
     dry_run: bool = field("Was nothing really deleted?")
     older_than: str = field("The retention window.")
     older_than_source: str = field("Where it comes from.", brief=FULL_ONLY, enum=["default", "flag", "config"])
-    totals: Totals = part(Totals)
+    totals: Totals = inline(Totals)
     leftovers: int = field("Half-made and half-deleted directories cleaned up.", brief=FULL_ONLY)
     bounds: KeptTo = field("What was kept to besides the age.", brief=FULL_ONLY)
     automatic: bool = field("Are jobs deleted without a call of gc?", brief=FULL_ONLY)

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from outlive.answers import EVEN_FALSE, FIRST, FULL_ONLY, HIDDEN, TIME, Answer, Part, field, maybe, optional, part
+from outlive.answers import EVEN_FALSE, FIRST, FULL_ONLY, HIDDEN, TIME, Answer, Fields, field, inline, maybe, optional
 from outlive.answers.advice import Advised
 from outlive.answers.named import Approval, Engine, Fault, Keyboard, Notification, Queue, Usage
 from outlive.answers.output import GAPS, Gap
@@ -59,7 +59,7 @@ REQUESTED = optional("How long the caller wanted to wait, where it was more than
 EFFECTIVE = optional("How long the call was allowed to wait.")
 
 
-class Job(Part):
+class Job(Fields):
     """The job of an answer. The envelope works out `sessionId` and `status` (verbs/envelope.py)."""
 
     job_id: str = JOB_ID
@@ -91,7 +91,7 @@ SANDBOX: dict[str, object] = {
 }
 
 
-class HowEnded(Part):
+class HowEnded(Fields):
     """How a job ended."""
 
     exit_code: int | None = field(EXIT_CODE, place=FIRST, human=3, minimum=None)
@@ -100,10 +100,10 @@ class HowEnded(Part):
     stages: list[int] | None = STAGES
 
 
-class Outcome(Part):
+class Outcome(Fields):
     """How a job ended, and what is known of it since."""
 
-    ended: HowEnded = part(HowEnded)
+    ended: HowEnded = inline(HowEnded)
     finished_at: str | None = FINISHED_AT
     duration_ms: int | None = field("From start to end; null where the end was not seen.", brief=FULL_ONLY, human=17)
     errno: str | None = optional("Why exec(2) failed, as ENOENT.")
@@ -111,7 +111,7 @@ class Outcome(Part):
     ended_by: str | None = ENDED_BY
 
 
-class Prompt(Part):
+class Prompt(Fields):
     """Whether a job waits for input."""
 
     waiting_for_input: bool = WAITING
@@ -122,7 +122,7 @@ class Prompt(Part):
     )
 
 
-class Stopped(Part):
+class Stopped(Fields):
     """A supervisor that stands still."""
 
     supervisor: str = field(
@@ -131,7 +131,7 @@ class Stopped(Part):
     supervisor_pid: int = field("Its pid: `kill -CONT PID` continues it.", brief=FULL_ONLY, minimum=None)
 
 
-class Place(Part):
+class Place(Fields):
     """Where a job is that is not on this machine."""
 
     host: str | None = optional("Where the job runs, or is to run; absent: on this machine.")
@@ -144,7 +144,7 @@ class Place(Part):
     machine: str | None = optional("The machine that has its processes, where that is another than this: ask there.")
 
 
-class Losses(Part):
+class Losses(Fields):
     """What is missing of the output of a job."""
 
     damage: str | None = DAMAGE
@@ -153,7 +153,7 @@ class Losses(Part):
     hint: str | None = None  # for the hint of the answer
 
 
-class Described(Part):
+class Described(Fields):
     """What a job is, and how it ended if it has."""
 
     short_id: str = SHORT_ID
@@ -166,11 +166,11 @@ class Described(Part):
     owner: str = OWNER
     created_at: str | None = optional("When it was defined.", brief=FULL_ONLY, format=TIME)
     timeout_ms: int = TIMEOUT
-    asks: Prompt | None = part(Prompt)
-    stopped: Stopped | None = part(Stopped)
-    place: Place | None = part(Place)
+    asks: Prompt | None = inline(Prompt)
+    stopped: Stopped | None = inline(Stopped)
+    place: Place | None = inline(Place)
     started_at: str | None = maybe("When the command started.", brief=FULL_ONLY, human=15, format=TIME)
-    outcome: Outcome | None = part(Outcome)
+    outcome: Outcome | None = inline(Outcome)
     message: str | None = MESSAGE
     damage: str | None = DAMAGE
     dropped_bytes: int | None = DROPPED
@@ -180,7 +180,7 @@ class Described(Part):
     )
     restarted_from: str | None = optional("The job this one repeats.")
     approval: Approval | None = APPROVAL
-    given: Part | None = part("outlive.answers.of_parts:Given")
+    given: Fields | None = inline("outlive.answers.of_parts:Given")
     sandbox: dict[str, object] | None = optional("The boundary it runs in; absent for a job without one.", **SANDBOX)
 
 
@@ -191,9 +191,9 @@ class Status(Answer):  # of status
         "echo keyboard approval idle_ms stdout_bytes stderr_bytes descendants notification".split()
     )
 
-    job: Job = part(Job)
-    described: Described = part(Described, keep=("name", "cwd", "tags"))
-    of_parts: Part | None = part("outlive.answers.of_parts:OfParts")
+    job: Job = inline(Job)
+    described: Described = inline(Described, keep=("name", "cwd", "tags"))
+    of_parts: Fields | None = inline("outlive.answers.of_parts:OfParts")
     stdout_log_path: str = STDOUT_LOG
     stderr_log_path: str = STDERR_LOG
     exit_code: int | None = field(EXIT_CODE, place=FIRST, human=3, minimum=None)
@@ -217,7 +217,7 @@ class Status(Answer):  # of status
     supervised: bool = field("Does a process of outlive look after it?", brief=FULL_ONLY)
     env_vars: list[str] = ENV_VARS
     notification: Notification | None = optional(NOTIFICATION)
-    advised: Advised = part(Advised)
+    advised: Advised = inline(Advised)
 
 
 def is_pending(answer: Mapping[str, object]) -> bool:
@@ -225,7 +225,7 @@ def is_pending(answer: Mapping[str, object]) -> bool:
     return answer.get("state") == "created" and object_of(answer, "approval").get("state") == "pending"
 
 
-class PortHolder(Part):
+class PortHolder(Fields):
     """A program that has a port in the place of the job."""
 
     port: int = field("The port.", minimum=1)

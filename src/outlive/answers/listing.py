@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from outlive import limits
-from outlive.answers import ALWAYS, FULL_ONLY, LAST, TIME, Answer, Part, field, maybe, optional, part
+from outlive.answers import ALWAYS, FULL_ONLY, LAST, TIME, Answer, Fields, field, inline, maybe, optional
 from outlive.answers import job as known
 from outlive.answers.job import HowEnded, Job, Place, Stopped
 from outlive.answers.named import Approval, Notification, Usage
 from outlive.answers.of_parts import InList
 
 
-class Listed(Part):  # without a docstring, which would be the description of each entry
+class Listed(Fields):  # without a docstring, which would be the description of each entry
     BRIEF = (
         *"job_id state exit_code signal reason stages descendants name waiting_for_input started_at last_line message "
         "approval host queue reachable machine supervisor_pid damage".split(),
@@ -33,7 +33,7 @@ class Listed(Part):  # without a docstring, which would be the description of ea
     session: str | None = optional("Which session of that client started it; absent for a person.")
     tags: list[str] = known.TAGS
     timeout_ms: int = known.TIMEOUT
-    ended: HowEnded = part(HowEnded)
+    ended: HowEnded = inline(HowEnded)
     created_at: str = field("When it was defined.", format=TIME)
     finished_at: str | None = known.FINISHED_AT
     updated_at: str | None = field("When its state was last written.", format=TIME)
@@ -46,16 +46,16 @@ class Listed(Part):  # without a docstring, which would be the description of ea
     others: bool | None = optional(
         "Only in brief, which else names neither owner nor directory: it is another session's, or (CLI) another directory's."
     )
-    stopped: Stopped | None = part(Stopped)
-    place: Place | None = part(Place)
-    of_parts: Part | None = part(InList)
+    stopped: Stopped | None = inline(Stopped)
+    place: Place | None = inline(Place)
+    of_parts: Fields | None = inline(InList)
     approval: Approval | None = known.APPROVAL
     usage: Usage | None = optional(known.USAGE)
     started_at: str | None = maybe("When the command started.", format=TIME)
     damage: str | None = known.DAMAGE
 
 
-class Counts(Part):
+class Counts(Fields):
     """How many jobs there are, shown or not."""
 
     all: int = field("Jobs that were asked for.")
@@ -79,13 +79,13 @@ class List(Answer):  # of list
 class Tagged(Answer):  # of tag set
     TEXT = "Tags of job {job_id}: {tags}."
 
-    job: Job = part(Job)
+    job: Job = inline(Job)
     tags: list[str] = field("Its tags.", brief=ALWAYS, human=13)
     hint: str | None = known.HINT
 
 
 class NotifySet(Answer):  # of notify set
-    job: Job = part(Job)
+    job: Job = inline(Job)
     notification: Notification = field(known.NOTIFICATION)
     hint: str | None = known.HINT
 

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from outlive import parts
-from outlive.answers import Part, part
+from outlive.answers import Fields, inline
 from outlive.core.place import resolve_name
 
 
-def _made(name: str, doc: str, records: dict[str, type[Part]]) -> type[Part]:
+def _made(name: str, doc: str, records: dict[str, type[Fields]]) -> type[Fields]:
     """Return a record with those of the parts, each under the name of its part."""
     content = {
         "__doc__": doc,
         "__annotations__": {of_part: record | None for of_part, record in records.items()},
-        **{of_part: part(record) for of_part, record in records.items()},
+        **{of_part: inline(record) for of_part, record in records.items()},
     }
-    return type(name, (Part,), content)
+    return type(name, (Fields,), content)
 
 
 OfParts = _made(

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from outlive.answers import Part, field, optional
+from outlive.answers import Fields, field, optional
 from outlive.core.members import number_of, object_of, texts_of
 from outlive.core.units import duration
 
 
-class OtherRun(Part):
+class OtherRun(Fields):
     """Another run, and what differs from it."""
 
     job_id: str = field("Its job.")

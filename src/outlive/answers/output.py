@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from outlive.answers import BELOW, FULL_ONLY, HIDDEN, LAST, READABLE, Part, field, optional
+from outlive.answers import BELOW, FULL_ONLY, HIDDEN, LAST, READABLE, Fields, field, optional
 
 OUTPUT = (
     "Both streams in the order of arrival, rendered for reading unless raw; with cursor it ends with the screen. "
@@ -14,7 +14,7 @@ GAPS = optional("What lies between the bytes shown and no call can show any more
 ALTERNATE = "Does a program fill the whole screen, as editors do?"
 
 
-class LeftOut(Part):
+class LeftOut(Fields):
     """One of several spans that are not shown."""
 
     from_seq: int = field("First byte not shown.")
@@ -22,7 +22,7 @@ class LeftOut(Part):
     lines: int | None = field("How many lines; null where counting them would cost more than the answer.")
 
 
-class Cut(Part):
+class Cut(Fields):
     """What is not shown, as positions in the merged output: from the first span left out to the last."""
 
     from_seq: int = field("First byte not shown.")
@@ -32,7 +32,7 @@ class Cut(Part):
     gaps: list[LeftOut] | None = optional("Each span left out, where the lines shown were chosen.", brief=FULL_ONLY)
 
 
-class Gap(Part):
+class Gap(Fields):
     """One gap, as a whole, also where only a part of it was asked for."""
 
     from_seq: int = field("First byte that is gone.")
@@ -41,7 +41,7 @@ class Gap(Part):
     lines: int = field("How many lines; the numbers of those behind it count them.")
 
 
-class Cursor(Part):
+class Cursor(Fields):
     """Where the cursor is."""
 
     row: int = field("From 0: lines[row].")
@@ -49,7 +49,7 @@ class Cursor(Part):
     visible: bool = field("Is it shown?")
 
 
-class Excerpt(Part):
+class Excerpt(Fields):
     """`output` shows [since_seq, next_seq), except for the span that `truncated` names (False: none) and except for `gaps`, of
     which nothing is left."""
 
@@ -68,7 +68,7 @@ class Shown(Excerpt):
     cursor: Cursor | None = optional("Where the cursor is.")
 
 
-class Tails(Part):
+class Tails(Fields):
     """The ends of both streams."""
 
     stdout_tail: str = field("The end of stdout, exact text.", place=LAST, human=BELOW, brief=READABLE)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from outlive.answers import ALWAYS, FIRST, FULL_ONLY, HIDDEN, LAST, Answer, Part, field, maybe, optional, part
+from outlive.answers import ALWAYS, FIRST, FULL_ONLY, HIDDEN, LAST, Answer, Fields, field, inline, maybe, optional
 from outlive.answers import job as known
 from outlive.answers.advice import Advised
 from outlive.answers.job import HowEnded, Job, Losses, Outcome, Place, PortHolder, Prompt, Stopped
@@ -13,35 +13,35 @@ from outlive.answers.output import SEEN, SNIPPET, Excerpt, Shown, Tails
 from outlive.core.records import STATES
 
 
-class Reading(Part):
+class Reading(Fields):
     """What a job printed, and how it is."""
 
-    job: Job = part(Job)
-    shown: Shown = part(Shown)
-    asks: Prompt = part(Prompt)
-    stopped: Stopped | None = part(Stopped)
-    place: Place | None = part(Place)
+    job: Job = inline(Job)
+    shown: Shown = inline(Shown)
+    asks: Prompt = inline(Prompt)
+    stopped: Stopped | None = inline(Stopped)
+    place: Place | None = inline(Place)
     idle_ms: int | None = field(known.IDLE, brief=FULL_ONLY)
 
 
-class Since(Part):
+class Since(Fields):
     """What became of a job that is read."""
 
     timeout_ms: int = known.TIMEOUT
-    outcome: Outcome | None = part(Outcome)
-    of_parts: Part | None = part(OfParts)
+    outcome: Outcome | None = inline(Outcome)
+    of_parts: Fields | None = inline(OfParts)
     descendants: int | None = known.DESCENDANTS
     message: str | None = known.MESSAGE
     approval: Approval | None = known.APPROVAL
-    advised: Advised = part(Advised)
-    losses: Losses = part(Losses)
+    advised: Advised = inline(Advised)
+    losses: Losses = inline(Losses)
 
 
 class Polled(Answer):  # of poll
     snippet: str | None = SEEN
-    reading: Reading = part(Reading)
+    reading: Reading = inline(Reading)
     retry_after_ms: int | None = field("When polling again makes sense; grows while it is quiet, null at the end.")
-    since: Since = part(Since)
+    since: Since = inline(Since)
     waited_ms: int = known.WAITED
     requested_ms: int | None = known.REQUESTED
     effective_ms: int | None = known.EFFECTIVE
@@ -53,10 +53,10 @@ TIMES = (
 )
 
 
-class LogLines(Part):
+class LogLines(Fields):
     """Lines of a log that are shown."""
 
-    shown: Excerpt = part(Excerpt)
+    shown: Excerpt = inline(Excerpt)
     times: list[str | None] | None = optional(TIMES, place=LAST, human=HIDDEN)
     first_line: int | None = field("Number of the first line shown, from 1.")
     last_line: int | None = field("Number of the last line shown.")
@@ -66,7 +66,7 @@ class LogLines(Part):
     hint: str | None = known.HINT
 
 
-class LoggedJob(Part):
+class LoggedJob(Fields):
     """One job."""
 
     job_id: str = field("Its id.")
@@ -82,26 +82,26 @@ class Log(Answer):  # of log
         place=LAST,
         entry=LoggedJob,
     )
-    job: Job = part(Job)
-    ended: HowEnded | None = part(HowEnded)
+    job: Job = inline(Job)
+    ended: HowEnded | None = inline(HowEnded)
     timeout_ms: int = known.TIMEOUT
-    lines: LogLines = part(LogLines)
-    losses: Losses = part(Losses)
+    lines: LogLines = inline(LogLines)
+    losses: Losses = inline(Losses)
     hint: str | None = known.HINT
 
 
 class Tail(Answer):  # of tail
-    job: Job = part(Job)
-    ended: HowEnded | None = part(HowEnded)
+    job: Job = inline(Job)
+    ended: HowEnded | None = inline(HowEnded)
     timeout_ms: int = known.TIMEOUT
-    tails: Tails = part(Tails)
+    tails: Tails = inline(Tails)
     stdout_log_path: str = known.STDOUT_LOG
     stderr_log_path: str = known.STDERR_LOG
-    losses: Losses = part(Losses)
+    losses: Losses = inline(Losses)
     hint: str | None = known.HINT
 
 
-class Waited(Part):
+class Waited(Fields):
     """One job."""
 
     BRIEF = ("job_id", "state", "exit_code", "signal", "reason", "name", "fired", "last_lines")
@@ -123,9 +123,9 @@ class Wait(Answer):  # of wait
     fired: Fired | None = field(known.FIRED, human=7)
     held_by: PortHolder | None = known.HELD_BY
     elapsed_ms: int | None = known.ELAPSED
-    reading: Reading = part(Reading)
+    reading: Reading = inline(Reading)
     exit_code: int | None = field(known.EXIT_CODE, place=FIRST, human=3, minimum=None)
-    since: Since = part(Since)
+    since: Since = inline(Since)
     name: str | None = optional("The title given, else the command's verb and target.", human=9)
     waited_ms: int = known.WAITED
     timed_out: bool = field(known.TIMED_OUT, human=8)
@@ -134,10 +134,10 @@ class Wait(Answer):  # of wait
 
 
 class Written(Answer):  # of write and submit, and of verbs of parts
-    job: Job = part(Job)
-    reading: Reading | None = part(Reading)
+    job: Job = inline(Job)
+    reading: Reading | None = inline(Reading)
     timeout_ms: int = known.TIMEOUT
-    since: Since | None = part(Since)
+    since: Since | None = inline(Since)
     waited_ms: int | None = optional(known.WAITED.help, brief=known.WAITED.brief)
     bytes_written: int = field("Bytes the job's stdin took.")
     sent: int | None = optional("How many of several texts were typed.")
@@ -148,7 +148,7 @@ class Written(Answer):  # of write and submit, and of verbs of parts
 
 
 class Events(Answer):  # of events
-    job: Job = part(Job)
+    job: Job = inline(Job)
     events: list[Event] = field("In the order of the output.", place=LAST, brief=ALWAYS)
     next_event: int = field("Pass this as since_event to go on.")
     next_seq: int = known.NEXT_SEQ
@@ -157,7 +157,7 @@ class Events(Answer):  # of events
     hint: str | None = known.HINT
 
 
-class UsedJob(Part):
+class UsedJob(Fields):
     """One job."""
 
     job_id: str = field("Its id.")
@@ -173,10 +173,10 @@ class Used(Answer):  # of usage
         place=LAST,
         entry=UsedJob,
     )
-    job: Job = part(Job)
-    ended: HowEnded | None = part(HowEnded)
+    job: Job = inline(Job)
+    ended: HowEnded | None = inline(HowEnded)
     usage: Usage = field(known.USAGE)
-    given: Part | None = part(Given, keep=Given.flat())
+    given: Fields | None = inline(Given, keep=Given.flat())
     hint: str | None = known.HINT
 
 
@@ -187,7 +187,7 @@ class Notices(Answer):  # of notices
     notices: list[Notice] = NOTICES
 
 
-class Added(Part):
+class Added(Fields):
     """What any answer over MCP may have too."""
 
     notices: list[Notice] = NOTICES

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from outlive.answers import TIME, Part, field, maybe, optional
+from outlive.answers import TIME, Fields, field, maybe, optional
 from outlive.core.records import APPROVALS, STATES
 
 
-class _Source(Part):
+class _Source(Fields):
     """The source of each figure that has one."""
 
     time: str | None = optional("Where it comes from.", enum=["cgroup", "rusage", "sampled"])
@@ -19,7 +19,7 @@ class _Source(Part):
     processes: str | None = optional("Where it comes from.", enum=["cgroup", "rusage", "sampled"])
 
 
-class _Usage(Part):
+class _Usage(Fields):
     """What a job uses or used."""
 
     wall_ms: int = field("How long it has run.")
@@ -36,14 +36,14 @@ class _Usage(Part):
     written_bytes: int | None = optional("Bytes that the living processes wrote to disks.")
 
 
-class _Keyboard(Part):
+class _Keyboard(Fields):
     """Who types into a terminal."""
 
     held_by: str = field("Who, and how: attach or the page.")
     since: str = field("Since when.", format=TIME)
 
 
-class _Engine(Part):
+class _Engine(Fields):
     """What started a job on another host."""
 
     name: str = field("slurm: the scheduler of a cluster. ssh: outlive itself, on the other machine.")
@@ -51,7 +51,7 @@ class _Engine(Part):
     state: str | None = maybe("The engine's word for its state; null: not known yet.")
 
 
-class _Queue(Part):
+class _Queue(Fields):
     """A job's place in a queue of its host."""
 
     state: str = field("The engine's word.")
@@ -60,14 +60,14 @@ class _Queue(Part):
     estimated_start: str | None = optional("When the engine means to start it.", format=TIME)
 
 
-class _Fact(Part):
+class _Fact(Fields):
     """One fact."""
 
     label: str = field("What it is about.")
     value: str = field("What is asked for.")
 
 
-class _Approval(Part):
+class _Approval(Fields):
     """What became of the approval of a job."""
 
     state: str = field("pending: a person has not answered yet.", enum=[*APPROVALS])
@@ -83,7 +83,7 @@ class _Approval(Part):
         )  # fmt: skip
 
 
-class _Match(Part):
+class _Match(Fields):
     """A pattern."""
 
     pattern: str = field("What a line has to hold.")
@@ -101,7 +101,7 @@ class _WatchEntry(_Match):
     once: bool = field("Only the first hit?")
 
 
-class _Notification(Part):
+class _Notification(Fields):
     """The sinks of a job."""
 
     notify_command: str | None = maybe("Shell command that gets the event on its stdin.")
@@ -111,7 +111,7 @@ class _Notification(Part):
     on_output_match: Match | None = optional("The one pattern of output_pattern.")
 
 
-class _Fault(Part):
+class _Fault(Fields):
     """One."""
 
     process: str = field("supervisor, guardian, fork-server, cursor or gc.")
@@ -120,7 +120,7 @@ class _Fault(Part):
     path: str = field("The file with the traceback and the versions: what a bug report needs.")
 
 
-class _Fired(Part):
+class _Fired(Fields):
     """A condition that came true."""
 
     condition: str = field("Its name.")
@@ -142,7 +142,7 @@ class _Fired(Part):
     idle_ms: int | None = optional("How long it has been quiet.")
 
 
-class _Finding(Part):
+class _Finding(Fields):
     """One check."""
 
     name: str = field("What it is about.")
@@ -195,7 +195,7 @@ _EVENTS = {
 _MEMBERS = sorted({name for members in _EVENTS.values() for name in members})
 
 
-class _Event(Part):
+class _Event(Fields):
     """One event; what else it holds depends on its type (docs/reference/events.md)."""
 
     SCHEMA = {
@@ -211,7 +211,7 @@ class _Event(Part):
     type: str = field("What happened.", enum=[*_EVENTS])
 
 
-class _Notice(Part):
+class _Notice(Fields):
     """One notice."""
 
     job_id: str = field("The job.")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from outlive.answers import FULL_ONLY, HIDDEN, LAST, TIME, Answer, Part, field, maybe, optional, part
+from outlive.answers import FULL_ONLY, HIDDEN, LAST, TIME, Answer, Fields, field, inline, maybe, optional
 from outlive.answers import job as known
 from outlive.answers.advice import Advised
 from outlive.answers.job import Described, Job, PortHolder
@@ -11,7 +11,7 @@ from outlive.answers.output import Shown, Tails
 from outlive.core.records import STATES
 
 
-class StartedJob(Part):
+class StartedJob(Fields):
     """One job."""
 
     job_id: str = field("Its id.")
@@ -23,10 +23,10 @@ class Started(Answer):  # of run, start and restart
     jobs: list[StartedJob] | None = optional(
         "Of several jobs, all; the other members are about the first of them.", place=LAST, entry=StartedJob
     )
-    job: Job = part(Job)
-    shown: Shown = part(Shown)
-    described: Described = part(Described)
-    of_parts: Part | None = part("outlive.answers.of_parts:OfParts")
+    job: Job = inline(Job)
+    shown: Shown = inline(Shown)
+    described: Described = inline(Described)
+    of_parts: Fields | None = inline("outlive.answers.of_parts:OfParts")
     started_at: str | None = optional(
         "When the command started (or was about to); absent while it waits for its start.",
         brief=FULL_ONLY,
@@ -44,7 +44,7 @@ class Started(Answer):  # of run, start and restart
     )
     env_vars: list[str] = known.ENV_VARS
     descendants: int | None = known.DESCENDANTS
-    advised: Advised = part(Advised)
+    advised: Advised = inline(Advised)
     fired: Fired | None = maybe(known.FIRED, human=7)
     held_by: PortHolder | None = known.HELD_BY
     timed_out: bool | None = optional(known.TIMED_OUT, human=8)
@@ -54,7 +54,7 @@ class Started(Answer):  # of run, start and restart
 
 
 class Created(Answer):  # of create
-    job: Job = part(Job)
+    job: Job = inline(Job)
     short_id: str = known.SHORT_ID
     name: str = known.NAME
     created_at: str = field("When it was defined.", brief=FULL_ONLY, format=TIME)

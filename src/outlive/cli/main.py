@@ -259,7 +259,7 @@ def _summary(call: Call, status: int) -> str:
 _AFTER_WAITS = (
     *("cli.help", "cli.human", "cli.summary"),
     *("cli.text", "config.file", "jobs.conditions.job_wait", "jobs.diagnosis.deleted"),
-    *("jobs.interaction.screen", "jobs.starting.adopting", "jobs.told.notices"),
+    *("jobs.interaction.screen", "jobs.starting.new_supervisor", "jobs.told.notices"),
     *("launch.engine", "launch.from_cli", "launch.systemd_scope", "supervisor.guardian"),
 )
 

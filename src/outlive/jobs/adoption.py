@@ -48,9 +48,9 @@ def _look_after(
     if not by_supervisor and (not inspection.state.finished or inspection.supervised or not job.is_marked_live()):
         return
     if by_supervisor:
-        from outlive.jobs.starting import adopting  # late: 6 ms, and few supervisors are killed with their guardian
+        from outlive.jobs.starting import new_supervisor  # late: 6 ms, and few pairs are killed as a whole
 
-        adopting.adopt(caller, job, inspection, asked=asked)
+        new_supervisor.adopt(caller, job, inspection, asked=asked)
     else:
         unseen_end.complete_end(job, inspection.state)
 

@@ -9,8 +9,7 @@ from __future__ import annotations
 import time
 
 from outlive import limits, parts
-from outlive.answers import ABSENT, advice, sentences
-from outlive.answers import Part as Fields
+from outlive.answers import ABSENT, Fields, advice, sentences
 from outlive.answers.advice import PART, Advice, told
 from outlive.answers.job import Described, HowEnded, Losses, Outcome, Place, Prompt, Stopped
 from outlive.answers.of_parts import Given, InList, OfParts

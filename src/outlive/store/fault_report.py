@@ -83,7 +83,9 @@ def unrecorded(job: JobDir) -> list[dict[str, Any]]:
     """Return the content of the `fault` events that the history does not have yet."""
     if not job.fault_names():
         return []
-    known = [(event.get("process"), str(event["at"])) for event in history.told(job, history.FAULT) if "at" in event]
+    known = [
+        (event.get("process"), str(event["at"])) for event in history.recorded(job, history.FAULT) if "at" in event
+    ]
     return [
         {"process": fault["process"], "error": fault["error"], "file": os.path.basename(fault["path"])}
         for fault in read(job)

@@ -312,7 +312,7 @@ def read(
     return sorted(events, key=lambda event: event["n"]) if lines else events, offset + whole
 
 
-def told(job: JobDir, *kinds: str) -> list[Event]:
+def recorded(job: JobDir, *kinds: str) -> list[Event]:
     """Return the events of these types; none where another program has put no file of ours in the
     place of the history, which costs the job nothing else."""
     try:

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Any
 
 from outlive import verbs
-from outlive.answers import ALWAYS, EVEN_FALSE, FIRST, FULL_ONLY, LAST, READABLE, Answer, Field, Part, advice
+from outlive.answers import ALWAYS, EVEN_FALSE, FIRST, FULL_ONLY, LAST, READABLE, Answer, Field, Fields, advice
 from outlive.core.members import text_of
 from outlive.core.started import never_ran
 from outlive.core.units import duration, size
@@ -116,7 +116,7 @@ def brief(
     return answer | meant
 
 
-def brief_entry(entry: dict[str, object], record: type[Part]) -> dict[str, object]:
+def brief_entry(entry: dict[str, object], record: type[Fields]) -> dict[str, object]:
     """Return the brief form of an entry of a list: some of its members, in an order of their own."""
     fields = record.flat()
     return {

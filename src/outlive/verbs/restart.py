@@ -14,7 +14,7 @@ from outlive.jobs import adoption, ending, lookup
 from outlive.jobs import definition as definition_module
 from outlive.jobs.context import Context
 from outlive.jobs.starting import boundary, gate, making
-from outlive.jobs.starting.plan import Asked, Plan
+from outlive.jobs.starting.plan import Plan, Timing
 from outlive.jobs.starting.start_and_wait import StartCall
 from outlive.jobs.told import ownership
 from outlive.store.job_dir import JobDir
@@ -42,7 +42,7 @@ def restart(
     return call.run(ctx, plan)
 
 
-def _as_before(asked: Asked, before: Awaits | None) -> Asked:
+def _as_before(asked: Timing, before: Awaits | None) -> Timing:
     """Return when to answer: what the call leaves open is as the job was started before."""
     if before is None or asked.wait or asked.follow:
         return asked

@@ -60,8 +60,8 @@ def start(ctx: Context, *, job: str, **args: Any) -> Started:
                 )
             ctx.store.mark_live(job_dir.job_id)
             ctx.job_id = job_dir.job_id
-            sock = making.begin(ctx, plan, job_dir, locks, created=True, awaited=call.waits_for_end)
-            making.started(job_dir, sock, locks)
+            sock = making.hand_over(ctx, plan, job_dir, locks, created=True, awaited=call.waits_for_end)
+            making.await_start(job_dir, sock, locks)
         except OutliveError as error:
             acts.never_started(ctx, job_dir.job_id, error)
             job_dir.unmark_live()

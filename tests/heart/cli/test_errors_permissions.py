@@ -89,7 +89,7 @@ def test_what_a_supervisor_could_not_enter_is_named(root: Path) -> None:
         there.send(json.dumps({"failed": "Permission denied", "errno": errno.EACCES, "path": "/a/b"}).encode())
         assert new.locks
         with pytest.raises(OutliveError) as caught:
-            making.started(new.dir, here, new.locks)
+            making.await_start(new.dir, here, new.locks)
     finally:
         new.discard()
         store.close()

@@ -49,7 +49,7 @@ def every_record() -> list[type[Record]]:
 def _is_read(kind: type[Record]) -> bool:
     """Whether it is read from JSON: its types are known when it is made."""
     types_known = not any(isinstance(declared, str) for declared in kind.__annotations__.values())
-    return types_known and not issubclass(kind, (answers.Part, Value))
+    return types_known and not issubclass(kind, (answers.Fields, Value))
 
 
 RECORDS = every_record()
@@ -57,7 +57,7 @@ RECORDS = every_record()
 NOT_READ = {
     f"outlive.{name}"
     for name in (
-        "answers.__init__.Part",
+        "answers.__init__.Fields",
         "core.record.Value",
         "jobs.starting.plan.Plan",
     )

@@ -13,7 +13,7 @@ import pytest
 
 from outlive.core.ids import new_id
 from outlive.core.records import Definition
-from outlive.jobs.starting.plan import Asked, Plan
+from outlive.jobs.starting.plan import Plan, Timing
 from outlive.jobs.starting.start_and_wait import StartCall
 from outlive.launch import from_cli, systemd_scope
 from outlive.store.root import Store
@@ -173,7 +173,7 @@ def test_an_interrupt_before_the_pid_of_its_scope_is_known_leaves_nothing(
         )
         plan = Plan(definition=definition, overrides={})
         with pytest.raises(KeyboardInterrupt):
-            StartCall(Asked(yield_ms=0)).run(ctx, plan)
+            StartCall(Timing(yield_ms=0)).run(ctx, plan)
     assert job_ids(root) == set() and os.listdir(root / ".live") == []
 
 

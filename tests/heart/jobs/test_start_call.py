@@ -15,7 +15,7 @@ from outlive.jobs import adoption, definition, lookup
 from outlive.jobs.context import Context
 from outlive.jobs.definition import open_stdin
 from outlive.jobs.starting import answer, making
-from outlive.jobs.starting.plan import Asked, Plan
+from outlive.jobs.starting.plan import Plan, Timing
 from outlive.jobs.starting.start_and_wait import StartCall
 from outlive.launch import engines
 from outlive.store.job_dir import JobDir
@@ -45,7 +45,7 @@ def test_a_job_that_is_removed_when_it_has_just_started_leaves_nothing_open(
     monkeypatch.setattr(making, "started", lambda *_: None)
     monkeypatch.setattr(adoption, "require_in_place", removed)
     with pytest.raises(OutliveError, match="removed during this call"):
-        StartCall(Asked(yield_ms=0)).run(ctx, plan_of(ctx))
+        StartCall(Timing(yield_ms=0)).run(ctx, plan_of(ctx))
 
 
 def test_a_file_that_a_job_may_not_read_is_closed_again(tmp_path: Path) -> None:
@@ -68,7 +68,7 @@ def test_the_file_that_a_job_was_to_read_is_closed_where_it_does_not_start_here(
     monkeypatch.setattr(engines, "of_job", lambda *_: object())  # another process has handed it over
     with closing(making.make(ctx, plan, live=True)) as new:
         assert new.locks is not None
-        assert making.begin(ctx, plan, new.dir, new.locks) is None
+        assert making.hand_over(ctx, plan, new.dir, new.locks) is None
 
 
 def test_the_file_of_a_start_that_another_job_makes_needless_is_closed(
@@ -99,7 +99,7 @@ def test_an_error_after_the_start_names_the_job(
         monkeypatch.setattr(*place, fail)
         plan = plan_of(ctx)
         with pytest.raises(OutliveError) as told:
-            StartCall(Asked(yield_ms=0)).run(ctx, plan)
+            StartCall(Timing(yield_ms=0)).run(ctx, plan)
         assert told.value.code == "io_error"
         assert (told.value.details or {})["job_id"] == plan.definition.job_id
         assert f"Job {plan.definition.job_id} was started all the same" in (told.value.hint or "")

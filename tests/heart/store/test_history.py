@@ -82,8 +82,8 @@ def test_what_became_of_the_job_stays(job: JobDir) -> None:
     events, _ = history.read(job)
     assert kinds(events)[:4] == [history.STARTED, history.WATCH_HIT, history.SIGNAL, history.WATCH_HIT]
     assert [event["watch"] for event in events[:4] if event["type"] == history.WATCH_HIT] == ["w1", "w2"]
-    assert history.told(job, history.STARTED)
-    assert not history.told(job, history.FINISHED)
+    assert history.recorded(job, history.STARTED)
+    assert not history.recorded(job, history.FINISHED)
 
 
 def test_a_flood_of_signals_is_bounded_too(job: JobDir) -> None:

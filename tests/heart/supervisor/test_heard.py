@@ -14,7 +14,7 @@ from outlive.core.records import Definition, State
 from outlive.jobs import adoption, control_client
 from outlive.jobs.starting import answer as start_answer
 from outlive.jobs.starting import making
-from outlive.jobs.starting.plan import Asked
+from outlive.jobs.starting.plan import Timing
 from outlive.jobs.starting.start_and_wait import StartCall
 from outlive.mcp.caller import Caller
 from outlive.mcp.tools.call import Calls
@@ -65,7 +65,7 @@ def test_a_start_stays_connected_until_its_answer_is_made(monkeypatch: pytest.Mo
     monkeypatch.setattr(adoption, "inspect_and_adopt", lambda *_: ended)
     monkeypatch.setattr(start_answer, "made", answer)
     try:
-        found = StartCall(Asked(yield_ms=0)).answer(job, job, here)
+        found = StartCall(Timing(yield_ms=0)).answer(job, job, here)
         assert (found is made, seen, _is_connected(there)) == (True, [True], False)
     finally:
         there.close()
@@ -80,7 +80,7 @@ def test_a_caller_with_a_condition_or_without_time_does_not_wait_for_the_end() -
         ({"yield_ms": 10_000, "until": ["exit"]}, False),
     ]
     for args, waits in rows:
-        assert StartCall(Asked(**args)).waits_for_end is waits
+        assert StartCall(Timing(**args)).waits_for_end is waits
 
 
 def test_a_caller_that_waits_for_no_end_has_the_cores_until_it_hangs_up(monkeypatch: pytest.MonkeyPatch) -> None:

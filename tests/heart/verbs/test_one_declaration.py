@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from outlive import config, verbs
-from outlive.answers import ALWAYS, TIME, Answer, field, optional, part
+from outlive.answers import ALWAYS, TIME, Answer, field, inline, optional
 from outlive.answers.job import Job, Status
 from outlive.answers.listing import Listed
 from outlive.cli import help as help_
@@ -32,7 +32,7 @@ STYLE = Style(now=0)
 
 
 class Pinged(Answer):
-    job: Job = part(Job)
+    job: Job = inline(Job)
     answered_ms: int = field("How long it took.")
     alive: bool = field("Does it answer?", brief=ALWAYS)
 

@@ -169,13 +169,13 @@ FAILS = """
 import sys
 from outlive.errors import OutliveError
 from outlive.jobs.starting import making
-begin, begun = making.begin, []
+begin, begun = making.hand_over, []
 def failing(ctx, plan, *args, **how):
     begun.append(plan)
     if len(begun) == 3:
         raise OutliveError("launch_failed", "no process can be made")
     return begin(ctx, plan, *args, **how)
-making.begin = failing
+making.hand_over = failing
 sys.argv = ["outlive", "run", "--file", "jobs.toml"]
 from outlive.__main__ import main
 sys.exit(main())

@@ -16,7 +16,7 @@ from outlive.jobs import lookup
 from outlive.jobs.context import Context
 from outlive.jobs.definition import open_stdin
 from outlive.jobs.starting import making
-from outlive.jobs.starting.plan import Asked
+from outlive.jobs.starting.plan import Timing
 from outlive.jobs.starting.start_and_wait import StartCall
 from outlive.launch import engines
 from outlive.parts.permission.approvals import written
@@ -35,7 +35,7 @@ def test_a_job_whose_asker_cannot_be_noted_is_let_go_of(ctx: Context, monkeypatc
     monkeypatch.setattr(written, "hold", full)
     plan = plan_of(ctx, kept={MEMBER: Approval(rule="rule 1").to_dict()})
     with pytest.raises(OSError, match="Too many"):
-        StartCall(Asked(yield_ms=0)).run(ctx, plan)
+        StartCall(Timing(yield_ms=0)).run(ctx, plan)
     with JobDir.open(ctx.store, plan.definition.job_id) as job:
         assert not job.is_supervised()
 
@@ -52,7 +52,7 @@ def test_a_job_that_is_removed_while_it_is_asked_about_leaves_nothing_open(
     plan.stdin_fd = open_stdin(str(tmp_path / "input"), None)
     before = open_files()
     with pytest.raises(OutliveError, match="removed during this call"):
-        StartCall(Asked(yield_ms=0)).run(ctx, plan)
+        StartCall(Timing(yield_ms=0)).run(ctx, plan)
     assert len(open_files()) == len(before) - 1  # the input
 
 

@@ -19,7 +19,7 @@ from outlive.jobs import adoption, job_answer
 from outlive.jobs.context import Context, Principal
 from outlive.jobs.control_client import ControlClient
 from outlive.jobs.interaction import shown_output
-from outlive.jobs.starting.plan import Asked
+from outlive.jobs.starting.plan import Timing
 from outlive.jobs.told import known_to_session
 from outlive.render import sources, window
 from outlive.store.inspection.inspection import Inspection
@@ -37,7 +37,7 @@ def at_end(
     *,
     began: float,
     deadline: float | None,
-    asked: Asked,
+    asked: Timing,
     noted: list[Advice],
 ) -> Started:
     """Wait for the end of a started job, or until `deadline` (time.monotonic seconds; None: no limit), and answer. Sooner
@@ -64,7 +64,7 @@ def at_end(
 
 
 def made(
-    ctx: Context, inspection: Inspection, job: JobDir, *, began: float, asked: Asked, noted: Sequence[Advice] = ()
+    ctx: Context, inspection: Inspection, job: JobDir, *, began: float, asked: Timing, noted: Sequence[Advice] = ()
 ) -> Started:
     """Return the answer of run, start and restart.
 

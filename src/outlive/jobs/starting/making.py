@@ -90,7 +90,7 @@ def _write_new(job: JobDir, name: str, data: bytes) -> None:
         fds.write_all(fd, data)
 
 
-def begin(
+def hand_over(
     ctx: Context, plan: Plan, job: JobDir, locks: Locks, *, created: bool = False, awaited: bool = False
 ) -> socket.socket | None:
     """Hand the job to a supervisor, or to the engine of its host, and return the socket on which
@@ -149,7 +149,7 @@ def _waits_here(ctx: Context, definition: Definition) -> bool:
 
 
 def _handed_over(ctx: Context, plan: Plan, job: JobDir, locks: Locks, doing: str) -> socket.socket | None:
-    """Hand the job to the engine of its host (`begin`)."""
+    """Hand the job to the engine of its host (`hand_over`)."""
     definition = plan.definition
     if engines.of_job(job, definition) is not None:  # another process has done it
         return None
@@ -159,7 +159,7 @@ def _handed_over(ctx: Context, plan: Plan, job: JobDir, locks: Locks, doing: str
 
 
 def request_of(caller: Principal, plan: Plan, *, created: bool = False, awaited: bool = False) -> Request:
-    """Return the request for the supervisor of a job. `created`, `awaited`: as of `begin`."""
+    """Return the request for the supervisor of a job. `created`, `awaited`: as of `hand_over`."""
     definition = plan.definition
     is_of_host = definition.host is not None
     # What gives a job to its host knows all: the job gets the environment that the host has for it
@@ -189,7 +189,7 @@ def _shell_path(caller: Principal, plan: Plan) -> str:
     return path if "/" in path else ""
 
 
-def started(job: JobDir, sock: socket.socket | None, locks: Locks) -> None:
+def await_start(job: JobDir, sock: socket.socket | None, locks: Locks) -> None:
     """Wait until the supervisor reports that it started the command, and leave the locks to it.
     Without a socket the job starts later, on another host.
 

@@ -26,7 +26,7 @@ class Plan(Record, frozen=False):
             self.stdin_fd = None
 
 
-class Asked(Value):
+class Timing(Value):
     """When a call that starts a job is answered, and how much output the answer shows: `WAITING` and `SHOWN` of
     verbs/shared_args.py."""
 

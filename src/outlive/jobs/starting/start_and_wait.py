@@ -22,7 +22,7 @@ from outlive.jobs import acts, adoption, lookup
 from outlive.jobs.context import Context
 from outlive.jobs.starting import gate, making
 from outlive.jobs.starting.gate import Gate
-from outlive.jobs.starting.plan import Asked, Plan
+from outlive.jobs.starting.plan import Plan, Timing
 from outlive.store.job_dir import JobDir
 from outlive.store.new_job import NewJob
 from outlive.system.waiting import Cancelled
@@ -31,7 +31,7 @@ from outlive.system.waiting import Cancelled
 class StartCall:
     """A call that starts a job, which its caller has planned."""
 
-    def __init__(self, asked: Asked, *, began: float | None = None) -> None:
+    def __init__(self, asked: Timing, *, began: float | None = None) -> None:
         self.began = time.monotonic() if began is None else began
         if asked.until:
             from outlive.jobs.conditions.job_wait import Until  # late: 6 ms, and few starts name a condition
@@ -67,7 +67,7 @@ class StartCall:
     @classmethod
     def taken_from(cls, args: dict[str, Any]) -> StartCall:
         """Take the values out of the arguments of a call."""
-        return cls(Asked(**{name: args.pop(name) for name in Asked.FIELDS if name in args}))
+        return cls(Timing(**{name: args.pop(name) for name in Timing.FIELDS if name in args}))
 
     # --- from the plan to the answer ---
 
@@ -93,9 +93,9 @@ class StartCall:
         assert new.locks is not None
         with closing(new):
             try:
-                sock = making.begin(ctx, plan, new.dir, new.locks, awaited=self.waits_for_end)
+                sock = making.hand_over(ctx, plan, new.dir, new.locks, awaited=self.waits_for_end)
                 _answering()
-                making.started(new.dir, sock, new.locks)
+                making.await_start(new.dir, sock, new.locks)
             except OutliveError as error:
                 acts.never_started(ctx, plan.definition.job_id, error)
                 making.unmake(ctx, new)

@@ -16,7 +16,7 @@ from outlive.core.records import CONTROL
 from outlive.core.records import EXEC as EXEC_RIGHT
 from outlive.core.rights import Rights
 from outlive.errors import OutliveError, invalid
-from outlive.jobs.starting.plan import Asked
+from outlive.jobs.starting.plan import Timing
 from outlive.jobs.starting.start_and_wait import StartCall
 from outlive.mcp.tools import values
 from outlive.mcp.tools.offer import (
@@ -194,7 +194,7 @@ class Tools:
         asked = next((value for name, value in given.items() if letters_of(name) == DETAIL.mcp), None)
         return FULL if str(asked).lower() == FULL else BRIEF
 
-    def shown_by_default(self) -> Asked:
+    def shown_by_default(self) -> Timing:
         return StartCall.taken_from(self._exec.read({"command": ""})).asked
 
     def _read_exec(self, given: Mapping[str, object], handle: bool) -> dict[str, object]:

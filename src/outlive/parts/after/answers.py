@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from outlive.answers import Part, field, optional
+from outlive.answers import Fields, field, optional
 
 
-class Awaited(Part):
+class Awaited(Fields):
     """Something that it waits for."""
 
     job_id: str = field("The id of the other job.")
@@ -13,7 +13,7 @@ class Awaited(Part):
     condition: str = field("What has to hold for it, as the command line takes it: exit=0, port=5432.")
 
 
-class Waits(Part):
+class Waits(Fields):
     """What it waits for."""
 
     IN_SENTENCES = frozenset({"waiting_for"})
@@ -24,7 +24,7 @@ class Waits(Part):
     )
 
 
-class InList(Part):
+class InList(Fields):
     """What it waits for."""
 
     waiting_for: list[str] | None = optional("What does not hold yet of what the job waits for before it starts.")

@@ -27,7 +27,7 @@ from outlive.errors import OutliveError, argument, from_os, invalid
 from outlive.jobs import adoption, definition, ending, lookup
 from outlive.jobs.context import Context
 from outlive.jobs.starting import making
-from outlive.jobs.starting.plan import Asked, Plan
+from outlive.jobs.starting.plan import Plan, Timing
 from outlive.jobs.starting.start_and_wait import StartCall
 from outlive.mcp.tools.arguments import Reader
 from outlive.parts.after import AFTER, CHAIN, CHAIN_FILE, LAST, asked, checks
@@ -217,7 +217,7 @@ def _started(ctx: Context, plans: list[Plan], pairs: list[tuple[Plan, NewJob]]) 
     try:
         for plan, new in pairs:
             ctx.job_id = plan.definition.job_id
-            call = StartCall(Asked(yield_ms=0))
+            call = StartCall(Timing(yield_ms=0))
             with _Named(f"job {plan.definition.name}", _TAKEN_BACK):
                 answers[plan.definition.job_id] = call.start(ctx, plan, new)
     except (OutliveError, OSError):
@@ -233,7 +233,7 @@ def _started(ctx: Context, plans: list[Plan], pairs: list[tuple[Plan, NewJob]]) 
     answer = answers[first.definition.job_id]
     if first.definition.kept.get(LAST) is not None:  # it was answered about before it could start
         with lookup.open_known(ctx.caller, first.definition.job_id) as job:
-            answer = StartCall(Asked(yield_ms=0)).answer(ctx, job, None, hint=first.hint)
+            answer = StartCall(Timing(yield_ms=0)).answer(ctx, job, None, hint=first.hint)
     answer.jobs = jobs
     return answer
 

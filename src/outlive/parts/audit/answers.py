@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from outlive.answers import TIME, Answer, Part, field, maybe, optional
+from outlive.answers import TIME, Answer, Fields, field, maybe, optional
 from outlive.answers.job import HINT
 
 
-class _Entry(Part):
+class _Entry(Fields):
     """Something that was done: who, over which face and token, what, where."""
 
     SCHEMA = {"additionalProperties": True}  # the members of each verb: docs/reference/configuration.md

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from outlive.answers import Answer, Part, field, maybe, optional
+from outlive.answers import Answer, Fields, field, maybe, optional
 from outlive.answers.job import HINT
 
 _CHANGES = ["added", "updated", "removed", "none", None]
@@ -17,7 +17,7 @@ _WRITTEN = "Was the file written?"
 _BACKUP = "The file as it was before outlive first changed it; null: there is none."
 
 
-class _Besides(Part):
+class _Besides(Fields):
     """One member."""
 
     member: str = field("Its name.")
@@ -28,7 +28,7 @@ class _Besides(Part):
 Besides = Annotated[dict[str, object], _Besides]
 
 
-class ClientAnswer(Part):
+class ClientAnswer(Fields):
     """One client."""
 
     found: str = field("What shows that it is there: its program, or its configuration.")

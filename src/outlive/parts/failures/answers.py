@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from outlive.answers import HIDDEN, Part, optional
+from outlive.answers import HIDDEN, Fields, optional
 from outlive.answers.other_run import OtherRun
 
 
-class Before(Part):
+class Before(Fields):
     """The run before."""
 
     IN_SENTENCES = frozenset({"previous"})

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from outlive.answers import Part, optional
+from outlive.answers import Fields, optional
 
 
-class Grouped(Part):
+class Grouped(Fields):
     """Its group."""
 
     group: str | None = optional("The name of the group that the job is in.")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from outlive.answers import Answer, Part, field, optional
+from outlive.answers import Answer, Fields, field, optional
 from outlive.answers.named import Finding, OwnFinding
 from outlive.core.records import LOCAL
 from outlive.parts.hosts.settings import KINDS
@@ -11,7 +11,7 @@ _CHECKS = "What was checked."
 _KIND = "What starts the jobs there."
 
 
-class Host(Part):
+class Host(Fields):
     """One host."""
 
     name: str = field("Its name, for `host`.")

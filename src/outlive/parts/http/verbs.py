@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from outlive import limits
-from outlive.answers import TIME, Answer, Part, field, part
+from outlive.answers import TIME, Answer, Fields, field, inline
 from outlive.answers.job import HINT
 from outlive.cli import human
 from outlive.cli.text import Style
@@ -22,7 +22,7 @@ _SHOWN_ONCE = "The token is shown this once, and stored as a hash. Clients send 
 _NAME = Arg("name", STR, "Name of the token: the client that it is for.", required=True, cli="NAME")
 
 
-class Token(Part):
+class Token(Fields):
     """One token, without its secret."""
 
     name: str = field("The client it was made for.", human=9)
@@ -49,13 +49,13 @@ class NamedToken(Token):
 
 
 class TokenAdded(Answer):  # of token add
-    about: NamedToken = part(NamedToken)
+    about: NamedToken = inline(NamedToken)
     token: str = field("The secret, shown this once.")
     hint: str = field("What to do next.", human=HINT.human)
 
 
 class TokenRevoked(Answer):  # of token revoke
-    about: NamedToken = part(NamedToken)
+    about: NamedToken = inline(NamedToken)
     revoked: bool = field("Does it open nothing any more?")
     hint: str | None = HINT
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from outlive.answers import FULL_ONLY, Part, field, optional
+from outlive.answers import FULL_ONLY, Fields, field, optional
 from outlive.parts.limits.names import APPLIED
 
 
-class _Resource(Part):
+class _Resource(Fields):
     """One of it."""
 
     value: Any = field("How much: memory in bytes, cpu_time as a text with its unit.")
@@ -19,7 +19,7 @@ class _Resource(Part):
 Resource = Annotated[dict[str, object], _Resource]
 
 
-class _Resources(Part):
+class _Resources(Fields):
     """What a job may use."""
 
     cpus: Resource | None = optional("One of it.")
@@ -34,7 +34,7 @@ class _Resources(Part):
 Resources = Annotated[dict[str, object], _Resources]
 
 
-class Given(Part):
+class Given(Fields):
     """What the job may use."""
 
     resources: Resources | None = optional(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from outlive.answers import DECISIONS, FIRST, LAST, TIME, Answer, Part, field, maybe, optional, part
+from outlive.answers import DECISIONS, FIRST, LAST, TIME, Answer, Fields, field, inline, maybe, optional
 from outlive.answers.job import (
     COMMAND,
     COMMAND_BYTES,
@@ -25,7 +25,7 @@ from outlive.core.records import REASONS
 APPROVAL, INPUT = "approval", "input"
 
 
-class Question(Part):  # without a docstring, which would be the description of each entry
+class Question(Fields):  # without a docstring, which would be the description of each entry
     job_id: str = JOB_ID
     short_id: str = SHORT_ID
     kind: str = field(
@@ -54,7 +54,7 @@ class Inbox(Answer):  # of inbox
 
 
 class Answered(Answer):  # of deny
-    job: Job = part(Job)
+    job: Job = inline(Job)
     short_id: str = SHORT_ID
     name: str = NAME
     command: list[str] = COMMAND
@@ -70,7 +70,7 @@ class Approved(Answered):  # of approve
     always: bool = field("Is the same command, with everything that decides what it does, approved from now on?")
 
 
-class CheckedJobs(Part):
+class CheckedJobs(Fields):
     """Jobs about which the same is decided for the same reason."""
 
     decision: str = field("What is decided.", enum=DECISIONS)
@@ -80,7 +80,7 @@ class CheckedJobs(Part):
     example: list[str] = field("The command of the newest of them.")
 
 
-class _Checked(Part):
+class _Checked(Fields):
     """One command."""
 
     command: list[str] = field("Its words; of a string that cannot be split, the string.")
@@ -109,7 +109,7 @@ class PolicyCheck(Answer):  # of policy check
     hint: str | None = HINT
 
 
-class Rule(Part):
+class Rule(Fields):
     """One rule."""
 
     rule: str = field("Its number and what it is about.")
@@ -117,7 +117,7 @@ class Rule(Part):
     reason: str | None = field("Its reason.")
 
 
-class Always(Part):
+class Always(Fields):
     """One approval."""
 
     id: str = field("What `outlive policy forget` takes.")

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from outlive.answers import HIDDEN, Part, field, optional
+from outlive.answers import HIDDEN, Fields, field, optional
 
 
-class Port(Part):
+class Port(Fields):
     """A port that the job leases."""
 
     port: int = field("Its number.")
     url: str = field("Where a server at this port is reached, if it speaks HTTP.")
 
 
-class Leased(Part):
+class Leased(Fields):
     """Its ports."""
 
     IN_SENTENCES = frozenset({"ports"})
@@ -22,7 +22,7 @@ class Leased(Part):
     )
 
 
-class InList(Part):
+class InList(Fields):
     """Its ports."""
 
     ports: dict[str, int] | None = optional("The ports that the job leases: number by name.")

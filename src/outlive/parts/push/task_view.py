@@ -30,7 +30,7 @@ from outlive.jobs import adoption, job_answer
 from outlive.jobs.context import Context
 from outlive.jobs.starting import answer as start_answer
 from outlive.jobs.starting import gate
-from outlive.jobs.starting.plan import Asked
+from outlive.jobs.starting.plan import Timing
 from outlive.mcp.masking import Masking
 from outlive.mcp.tools import answer_text
 from outlive.parts.permission import elicitation
@@ -55,7 +55,7 @@ class TaskView:
     def __init__(
         self,
         result: Callable[[dict[str, object], str | None], types.CallToolResult],
-        show: Asked,
+        show: Timing,
         secrets: Masking,
     ) -> None:
         self._result = result

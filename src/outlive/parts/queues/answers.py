@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from outlive.answers import HIDDEN, Part, field, optional
+from outlive.answers import HIDDEN, Fields, field, optional
 from outlive.parts.queues import LACKS
 
 
-class Standing(Part):
+class Standing(Fields):
     """Where it stands in line."""
 
     name: str = field("The name of the queue.")
@@ -21,7 +21,7 @@ class Queued(Standing):
     reason: str = field("What the first in line waits for.", enum=[*LACKS])
 
 
-class InLine(Part):
+class InLine(Fields):
     """Its place in a queue."""
 
     IN_SENTENCES = frozenset({"queued"})
@@ -29,7 +29,7 @@ class InLine(Part):
     queued: Queued | None = optional("There while the job waits for its start in a queue.", human=HIDDEN)
 
 
-class InList(Part):
+class InList(Fields):
     """Its place in a queue."""
 
     queued: Standing | None = optional("There while the job waits in a queue.")

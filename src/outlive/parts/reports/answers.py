@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from outlive.answers import HIDDEN, Part, field, optional
+from outlive.answers import HIDDEN, Fields, field, optional
 from outlive.parts.reports import bounds
 
 
-class FailedTest(Part):
+class FailedTest(Fields):
     """One test."""
 
     name: str = field("Its name, with that of its class or package.")
@@ -14,7 +14,7 @@ class FailedTest(Part):
     message: str | None = optional("The first lines of what it reported.")
 
 
-class Tests(Part):
+class Tests(Fields):
     """What the tests came to."""
 
     passed: int = field("Tests that passed.")
@@ -25,7 +25,7 @@ class Tests(Part):
     )
 
 
-class Reported(Part):
+class Reported(Fields):
     """What the report says, and what of it could not be read."""
 
     IN_SENTENCES = frozenset({"tests", "report_problem"})

@@ -7,7 +7,7 @@ import typing
 from typing import Any
 
 from outlive import limits, verbs
-from outlive.answers import ALWAYS, FULL_ONLY, Answer, Field, Part, output, shapes
+from outlive.answers import ALWAYS, FULL_ONLY, Answer, Field, Fields, output, shapes
 from outlive.answers.reading import Added
 from outlive.errors import CODES
 from outlive.verbs.spec import Verb
@@ -56,7 +56,7 @@ def _with_references(node: Any, shared: dict[str, Any]) -> Any:
     return own | ({"anyOf": [reference, {"type": "null"}]} if nullable else reference)
 
 
-def members(record: type[Part]) -> dict[str, tuple[dict[str, Any], bool]]:
+def members(record: type[Fields]) -> dict[str, tuple[dict[str, Any], bool]]:
     """Return the schema of each member that the record has in the JSON, and whether it is always there."""
     hints = typing.get_type_hints(record, localns=_NAMES, include_extras=True)
     known: dict[str, tuple[dict[str, Any], bool]] = {}
@@ -73,7 +73,7 @@ def members(record: type[Part]) -> dict[str, tuple[dict[str, Any], bool]]:
     return {name: known[name] for name in record.flat()}
 
 
-def object_of(record: type[Part], description: str = "") -> dict[str, Any]:
+def object_of(record: type[Fields], description: str = "") -> dict[str, Any]:
     """Return the schema of an object that a record describes."""
     known = members(record)
     made = {
@@ -114,7 +114,7 @@ def _of_type(hint: Any) -> dict[str, Any]:
         return _named(hint.__metadata__[0])
     if origin is typing.Literal:
         return {"const": typing.get_args(hint)[0]}
-    if isinstance(origin, type) and issubclass(origin, Part):
+    if isinstance(origin, type) and issubclass(origin, Fields):
         return _named(origin)
     made: dict[str, Any] = {"type": _TYPES[origin]}
     if origin is int:
@@ -126,7 +126,7 @@ def _of_type(hint: Any) -> dict[str, Any]:
     return made
 
 
-def _named(record: type[Part]) -> dict[str, Any]:
+def _named(record: type[Fields]) -> dict[str, Any]:
     return {"title": record.__name__.removeprefix("_"), **object_of(record)}
 
 
@@ -178,7 +178,7 @@ def _brief(verb: Verb) -> dict[str, Any]:
     }
 
 
-def _of_brief_list(answer: type[Answer], name: str, entry: type[Part]) -> dict[str, Any]:
+def _of_brief_list(answer: type[Answer], name: str, entry: type[Fields]) -> dict[str, Any]:
     """Return the schema of a list whose entries have the members that brief shows."""
     known = members(entry)
     items = {

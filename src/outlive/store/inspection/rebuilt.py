@@ -47,7 +47,7 @@ def _start(events: dict[str, dict[str, object]]) -> dict[str, object]:
 
 def _events(job: JobDir) -> dict[str, dict[str, object]]:
     """Return the last event of each of the types that matter here."""
-    return {event["type"]: event for event in history.told(job, history.STARTED, history.FINISHED)}
+    return {event["type"]: event for event in history.recorded(job, history.STARTED, history.FINISHED)}
 
 
 def in_memory(job: JobDir) -> tuple[State, str | None] | None:

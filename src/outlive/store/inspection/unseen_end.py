@@ -41,14 +41,14 @@ def of(job: JobDir, definition: Definition, state: State, damage: str | None) ->
     if written is not None:  # it only has to be made visible
         if damage is not None and written.message is None:
             written = State.replace(written, message=f"{damage}: this end is from what else was written down")
-        return record_end(job, written, definition)
+        return write_end(job, written, definition)
     verdict = _judge(job, definition, state)
     if verdict is None:
         return None
     reason, message = verdict
     if damage is not None:
         message = f"{message} ({damage})"
-    return record_end(job, failed(definition, state, reason, message), definition)
+    return write_end(job, failed(definition, state, reason, message), definition)
 
 
 def _judge(job: JobDir, definition: Definition, state: State) -> tuple[str, str] | None:
@@ -90,18 +90,18 @@ def give_up(job: JobDir, definition: Definition, state: State, why: str) -> None
     whose sinks were still to be notified of its end. `why`: one sentence. The caller holds the locks."""
     if not state.finished:
         message = f"{why}; {'it never ran' if state.waits else 'its command may still run, and kill ends it'}"
-        state = write_end(job, failed(definition, state, "lost", message), definition)
+        state = write_locked_end(job, failed(definition, state, "lost", message), definition)
     if state.finished:
         completion.give_up(job, definition, why)
 
 
-def record_end(
+def write_end(
     job: JobDir,
     ended: State,
     definition: Definition,
     event: tuple[str, Mapping[str, object]] | None = None,
 ) -> State:
-    """Write the end of a job down, and return the state that counts. `event`: what to record before
+    """Lock a job, write its end down, and return the state that counts. `event`: what to record before
     it."""
     try:
         taken = Locks(job)
@@ -111,10 +111,10 @@ def record_end(
         return _unwritten(ended, error)
     fault_points.at("lost_locked")
     with closing(taken):
-        return write_end(job, ended, definition, event)
+        return write_locked_end(job, ended, definition, event)
 
 
-def write_end(
+def write_locked_end(
     job: JobDir,
     ended: State,
     definition: Definition,
@@ -126,7 +126,7 @@ def write_end(
         if now is not None and now.finished:
             return now
         ended = _looked_at(job, ended, definition)
-        _record_end(job, ended, event)  # first: a reader that sees the outcome expects a complete history
+        _add_to_history(job, ended, event)  # first: a reader that sees the outcome expects a complete history
         fault_points.at("lost_told")
         # Nothing is added to the logs any more: what they are short of later was cut away
         sizes = ended.log_bytes or [job.stored_size(stream) for stream in (0, 1)]
@@ -166,7 +166,7 @@ def complete_end(job: JobDir, ended: State) -> None:
     except OSError:
         return  # another process is at it, or the store is read-only
     try:
-        _record_end(job, ended)
+        _add_to_history(job, ended)
         job.release_reserve()
         job.unmark_live()
     except OSError:  # the next look tries again
@@ -192,7 +192,7 @@ def _readable(job: JobDir) -> State | None:
         return None
 
 
-def _record_end(job: JobDir, ended: State, event: tuple[str, Mapping[str, object]] | None = None) -> None:
+def _add_to_history(job: JobDir, ended: State, event: tuple[str, Mapping[str, object]] | None = None) -> None:
     """Add the end to the history, unless an earlier reader did and was killed afterwards."""
     with Output(job) as output:
         seq = output.end
@@ -200,7 +200,7 @@ def _record_end(job: JobDir, ended: State, event: tuple[str, Mapping[str, object
     # Opened before the file is read: a file that is too long is cut down now
     writer = history.History(job)
     # Else an earlier reader was killed here
-    if not history.told(job, history.FINISHED):
+    if not history.recorded(job, history.FINISHED):
         if event is not None:
             writer.add(event[0], seq, **event[1])
         for fault in faults:
@@ -238,14 +238,14 @@ def end_unasked(job: JobDir, inspection: Inspection, is_certain: Callable[[JobDi
         if state is None or state.state != "created" or not is_certain(job):
             return inspection
         ended = failed(inspection.definition, state, "launch", NOT_ASKED)
-        written = write_end(job, ended, inspection.definition)
+        written = write_locked_end(job, ended, inspection.definition)
         handed_over.delete(job)  # then a process of this machine notifies its sinks
     return Inspection(inspection.definition, written, just_ended=True)
 
 
 def end_never_ran(job: JobDir, definition: Definition, state: State, why: str) -> None:
     """Write down that a job which waited for its start never ran. The caller holds the job's locks."""
-    write_end(job, failed(definition, state, "launch", why), definition)
+    write_locked_end(job, failed(definition, state, "launch", why), definition)
 
 
 def failed(definition: Definition, state: State, reason: str, message: str, ending: Ending | None = None) -> State:

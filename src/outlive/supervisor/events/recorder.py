@@ -69,7 +69,7 @@ class EventRecorder:
         self._adopted = bool(state.adopted)
         known = set()
         if self._adopted:
-            known = {event["type"] for event in history.told(self._job, history.STARTED, history.FINISHED)}
+            known = {event["type"] for event in history.recorded(self._job, history.STARTED, history.FINISHED)}
         if state.pid is not None and history.STARTED not in known:
             self._history.add(history.STARTED, 0, pid=state.pid)
         if self._adopted:

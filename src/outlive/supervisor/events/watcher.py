@@ -111,7 +111,7 @@ class Watcher:
         self._ending = self._held = False
         self._covered: set[str] = set()  # watches that a killed supervisor had searched for as far as it came
         self._saved = self._load()
-        self._in_history = Known(history.told(job, history.WATCH_HIT))
+        self._in_history = Known(history.recorded(job, history.WATCH_HIT))
 
     # --- which ---
 

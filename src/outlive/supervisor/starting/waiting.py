@@ -2,7 +2,7 @@
 
 It is `created`, in the phase `waiting`: callers see it, end it and delete it, whichever process made it. A process that
 takes over waits anew. If supervisor and guardian are both killed, the next reader gives the job to others
-(jobs/starting/adopting.py).
+(jobs/starting/new_supervisor.py).
 """
 
 from __future__ import annotations

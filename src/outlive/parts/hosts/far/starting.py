@@ -95,9 +95,9 @@ def start(store: Store, said: dict[str, Any], is_wanted: Callable[[], bool], ori
         if _ABSENT + wanted.job_id in os.listdir(store.fd):
             message = "the mirror of the job was told meanwhile that it is not there; nothing was run"
             raise OutliveError("launch_failed", message)
-        sock = making.begin(ctx, plan, new.dir, new.locks)
+        sock = making.hand_over(ctx, plan, new.dir, new.locks)
         assert sock is not None  # it runs on this machine
-        making.started(new.dir, sock, new.locks)
+        making.await_start(new.dir, sock, new.locks)
         sock.close()
     except (OSError, OutliveError):
         new.discard()

@@ -30,7 +30,7 @@ from outlive.store import history
 from outlive.store.inspection import handed_over, unseen_end
 from outlive.store.inspection.inspect import inspect_job
 from outlive.store.inspection.inspection import Inspection
-from outlive.store.inspection.unseen_end import record_end
+from outlive.store.inspection.unseen_end import write_end
 from outlive.store.job_dir import JobDir, Locks
 from outlive.supervisor.request import Request
 from outlive.system import fault_points, fds, own_programs, tree
@@ -223,7 +223,7 @@ class SlurmEngine(Engine):
             message = "it was cancelled before it started; it never ran"
             ended = unseen_end.failed(inspection.definition, state, "kill", message, ending)
             # Written first: from here on its script would find it ended, and run nothing
-            record_end(job, ended, inspection.definition)
+            write_end(job, ended, inspection.definition)
             _scancel(job, record)
         return inspect_job(job)
 
@@ -414,7 +414,7 @@ def _judged(job: JobDir, record: SlurmRecord, inspection: Inspection, why_never:
     failed = unseen_end.failed(inspection.definition, state, reason, message, ending)
     ended = State.replace(failed, state=outcome, stdin="closed", waiting=None)
     event = (history.PREEMPTED, {"state": word}) if word == "PREEMPTED" else None
-    written = record_end(job, ended, inspection.definition, event)
+    written = write_end(job, ended, inspection.definition, event)
     return Inspection(inspection.definition, written, just_ended=True)
 
 

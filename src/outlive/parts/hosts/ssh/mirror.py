@@ -144,7 +144,7 @@ class Mirror:
         self._ended = True
         self._recorder.look_for(self._definition_now())
         self._recorder.last_hits()
-        if not history.told(self._job, history.FINISHED):
+        if not history.recorded(self._job, history.FINISHED):
             self._recorder.ended(self._state)
         self._tell_end()
 

@@ -58,15 +58,15 @@ def start(ctx: Context, job: JobDir, plan: Plan | None = None) -> socket.socket 
             _deny(ctx, job, changed)
             return None
         _renew(ctx, job, plan)
-        if not history.told(job, history.APPROVED):
+        if not history.recorded(job, history.APPROVED):
             given = written.read(job) or written.Decision()
             history.record(job, history.APPROVED, by=given.by, reason=given.reason)
         ctx.store.mark_live(job.job_id)
         fault_points.at("approve_locked")
         about = asked.of(plan.definition) or Approval()
         ctx.decision = Decided(ASK, about.rule)
-        sock = making.begin(ctx, plan, job, locks)
-        making.started(job, sock, locks)
+        sock = making.hand_over(ctx, plan, job, locks)
+        making.await_start(job, sock, locks)
         return sock
     except OutliveError as error:
         acts.never_started(ctx, job.job_id, error)
