@@ -111,6 +111,25 @@ def test_what_notifies_of_a_job_with_more_rights_there_is_refused(
     bounded.wait_empty()
 
 
+@ONE_ERA
+def test_what_notifies_of_a_job_there_sees_no_more_than_who_asks_for_it(
+    cli: Cli, mcp_connect: Callable[..., McpSession], bounded: FakeSsh, place: Path, work: Path
+) -> None:
+    """Its sandbox here is that of the workspace of another caller."""
+    configure(place, 'sandbox = "off"')
+    other = place / "other"
+    other.mkdir()
+    words = ("--sandbox", "workspace-write", "--snapshot-after", "0", "--stdin", "open")
+    job = cli.ok("run", "--host", "box", *words, "--", "read line; echo ready")["job_id"]
+    watch = [{"pattern": "ready", "command": f"touch {work}/forged"}]
+    call: dict[str, Any] = {"action": "notify_set", "job_id": job, "watch": watch}
+    error = mcp_connect(cwd=other).error("process", code="denied", **call)["error"]
+    assert f"the job may write {work}" in error["message"]
+    assert mcp_connect(cwd=work).ok("process", **call)
+    cli.ok("kill", job)
+    bounded.wait_empty()
+
+
 def test_what_a_notification_of_a_job_there_makes_here_is_searched(cli: Cli, bounded: FakeSsh, work: Path) -> None:
     """git would run what the settings of a new repository name."""
     arm = "git init -q lib && git -C lib config core.fsmonitor 'touch ran; false'"
@@ -186,7 +205,7 @@ def test_a_directory_there_that_may_be_barred_is(cli: Cli, box: FakeSsh, place: 
     barred = box.home / "private"
     barred.mkdir()
     configure(place, "", before=RULES.format(default="allow", condition=f'directory = "{barred}"', decision="deny"))
-    for directory in (str(barred), "~/private", "~"):
+    for directory in (str(barred), f"/{barred}", f"{barred}/../private", "~/private", "~", "~/.."):
         assert decided(cli, "--cwd", directory, "--", "true") == "deny"
     assert decided(cli, "--cwd", str(box.home), "--", "true") == "allow"
     box.wait_empty()
@@ -196,7 +215,13 @@ def test_a_program_there_is_allowed_by_its_path_alone(cli: Cli, box: FakeSsh, pl
     condition = 'program = "/bin/true"'
     configure(place, "", before=RULES.format(default="deny", condition=condition, decision="allow"))
     assert decided(cli, "--", "/bin/true", "x") == "allow"
-    for words in (("true", "x"), ("~/bin/true", "x"), ("bin/true", "x")):
+    for words in (
+        ("true", "x"),
+        ("~/bin/true", "x"),
+        ("bin/true", "x"),
+        ("/tmp/link/../bin/true", "x"),
+        ("/bin/../bin/true",),
+    ):
         assert decided(cli, "--", *words) == "deny"
     assert "another machine" in cli.ok("policy", "check", "--host", "box", "--", "true", "x")["reason"]
     box.wait_empty()

@@ -61,8 +61,7 @@ class Sandboxed(boundary.Boundary):
                 hint="Run the command as a new job.",
             )
         assert sandbox is not None
-        same = Granted(sandbox.mode, sandbox.network, sandbox.git)
-        own = resolved(caller, same, needed=not engines.is_apart(caller.config, definition))
+        own = _own(caller, sandbox, needed=not engines.is_apart(caller.config, definition))
         _require_shown(sandbox, own, may_hide=doing in ("start", "restart"))
 
     def renewed(self, caller: Principal, definition: Definition) -> Sandbox:
@@ -87,7 +86,8 @@ class Sandboxed(boundary.Boundary):
     def require_sinks(self, caller: Principal, definition: Definition) -> None:
         limit, told = bounds(caller), definition.notification
         sinks = [told.targets, *(watch.targets for watch in told.every_watch)]
-        if definition.host is not None and any(sinks) and not modes.within(definition.sandbox, limit):
+        runs_here = definition.host is not None and any(sinks) and limit.most_mode != modes.OFF
+        if runs_here and not modes.within(definition.sandbox, limit):
             raise OutliveError(
                 "denied",
                 f"what notifies of a job on {definition.host} runs on this machine, where jobs of this caller have at most "
@@ -96,6 +96,8 @@ class Sandboxed(boundary.Boundary):
             )
         if definition.sandbox is None:
             return
+        if runs_here:
+            _require_shown(definition.sandbox, _own(caller, definition.sandbox, needed=False), may_hide=False)
         if not definition.sandbox.bwrap:  # on this machine there is none, and the commands would run here
             bubblewrap.find(None)
         files = [("notify_file", told.notify_file), *(("watch", watch.file) for watch in told.every_watch)]
@@ -152,6 +154,11 @@ def resolved(caller: Principal, asked: Granted, *, needed: bool = True) -> Sandb
     )
     own_programs.know(sandbox.roots)
     return sandbox
+
+
+def _own(caller: Principal, sandbox: Sandbox, *, needed: bool) -> Sandbox:
+    """Return the sandbox that a new job of this caller gets with the same rights."""
+    return resolved(caller, Granted(sandbox.mode, sandbox.network, sandbox.git), needed=needed)
 
 
 def _added(before: Sandbox, now: Sandbox) -> Iterator[str]:

@@ -50,7 +50,7 @@ class SshEngine(Engine):
     def directory(self, host: Host, given: str | None) -> str:
         wanted = given if given is not None else host.settings.workdir or _HOME
         if wanted == _HOME or wanted.startswith(("~/", "/")):
-            path = os.path.normpath(wanted)
+            path = os.path.normpath(f"/{wanted.lstrip('/')}" if wanted[0] == "/" else wanted)
             return path if path.startswith(("~", "/")) else wanted  # above the home: no path without .. is known here
         hint = f"{argument('cwd')} is a directory on host {host.name}: absolute, or below ~/."
         raise invalid("cwd", f"not an absolute path: {wanted!r}; nothing was run", hint=hint)

@@ -165,7 +165,9 @@ class Rule:
             return True
         name = command.argv[0]
         if self.decision == ALLOW:
-            return is_named(command) and any(fnmatchcase(os.path.normpath(name), pattern) for pattern in self.program)
+            # A link before `..` leads elsewhere than the words say
+            is_plain = is_named(command) and os.pardir not in name.split(os.sep)
+            return is_plain and any(fnmatchcase(name, pattern) for pattern in self.program)
         return any(fnmatchcase(os.path.basename(name), os.path.basename(pattern)) for pattern in self.program)
 
 
