@@ -134,11 +134,12 @@ def test_a_project_beside_outlive_in_one_environment_is_not_imported(
 
 def test_a_project_beside_an_outlive_in_development_is_not_imported(tmp_path: Path) -> None:
     """The `.pth` of outlive leads to its code; that of another project is not read there either."""
-    packages = tmp_path / "lib" / f"python3.{sys.version_info.minor}" / "site-packages"
-    packages.mkdir(parents=True)
-    for name, folder in (("_editable_impl_outlive.pth", "ours"), ("__editable__.outlive_tools-0.1.pth", "theirs")):
-        (tmp_path / folder).mkdir()
-        (packages / name).write_text(f"{tmp_path / folder}\n")
+    above = tmp_path / "lib" / f"python3.{sys.version_info.minor}"
+    for packages in (above / "site-packages", above / "dist-packages"):  # as Debian has it
+        packages.mkdir(parents=True)
+        for name, folder in (("_editable_impl_outlive.pth", "ours"), ("__editable__.outlive_tools-0.1.pth", "theirs")):
+            (tmp_path / folder).mkdir(exist_ok=True)
+            (packages / name).write_text(f"{tmp_path / folder}\n")
     before, _, last = interpreter.SITE.rpartition("site.main()")
     code = f"{before}site.addsitepackages(set(), [{str(tmp_path)!r}])\n{last}print(*sys.path, sep='\\n')"
     done = subprocess.run([sys.executable, "-I", "-S", "-c", code], capture_output=True, text=True, check=True)

@@ -26,7 +26,7 @@ def _folded(low: str, high: str) -> str:
 _C0 = r"\x00-\x17\x19\x1c-\x1f\x7f"
 _C1 = r"\x80-\x9f\udc80-\udc9f"
 # Text, and most of what programs send with it
-_USUAL = re.compile(rf"(?:[^\x05\x1b{_C1}]++|\x1b\[[0-9;:]*+[A-HJ-MPSTX@`adefghlmrs])++")
+_USUAL = re.compile(rf"(?>(?:[^\x05\x1b{_C1}]++|\x1b\[[0-9;:]*+[A-HJ-MPSTX@`adefghlmrs])+)")
 _ESC = re.compile(rf"\x1b[{_C0}]*")
 _INTERMEDIATE = re.compile(rf"[{_folded(' ', '/')}{_C0}]*")
 _CSI_BODY = re.compile(rf"[{_folded(' ', '?')}{_C0}]*")

@@ -18,7 +18,7 @@ from outlive.system.fds import Closing
 from outlive.system.paths import is_in, status_of
 
 OF_USER = (".gitconfig", ".config/git/config", ".config/git/ignore", ".config/git/attributes")
-_CONTINUES = re.compile(r'(?:[^"\\#;]|\\.|"(?:[^"\\]|\\.)*+"?+)*+\\\Z')  # not in a comment
+_CONTINUES = re.compile(r'(?>(?:[^"\\#;]|\\.|"(?>(?:[^"\\]|\\.)*)"?+)*)\\\Z')  # not in a comment
 _VALUE = re.compile(r'"((?:[^"\\]|\\.)*)"?|\\(.)|([#;]|[^"\\#;]+)')
 _MOST_BYTES = 65_536
 _MOST_SETTINGS = 1 << 24  # bytes: a repository with many branches has long ones
