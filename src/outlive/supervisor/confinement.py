@@ -77,6 +77,10 @@ class Confinement(ABC):
         None if there is none."""
 
     @abstractmethod
+    def inherited(self, sandbox: Sandbox, environment: Mapping[str, str]) -> dict[str, str]:
+        """Return what of the variables of a caller a process in the sandbox gets."""
+
+    @abstractmethod
     def start_sink(
         self, sandbox: Sandbox, words: list[str], env: Mapping[str, str], stdio: Mapping[int, int], how: How
     ) -> int:

@@ -88,9 +88,17 @@ def test_options_of_a_call_for_a_job_in_a_sandbox_only_say_what_is_allocated(cli
     config = programs.parent / "home/.config/outlive/config.toml"
     config.write_text(f"{config.read_text(encoding='utf-8')}caller_options = true\n", encoding="utf-8")
     words = ("run", "--host", "cluster", "--snapshot-after", "0", "--sandbox", "workspace-write", "--resource")
-    for option in ("export=ALL,LD_PRELOAD=/w/x.so", "exp=x", "output=/home/me/.bashrc", "get-user-env=true"):
+    for option in (
+        "export=ALL,LD_PRELOAD=/w/x.so",
+        "exp=x",
+        "output=/home/me/.bashrc",
+        "get-user-env=true",
+        "nodelist=/etc/shadow",
+    ):
         found = cli.error(*words, f"options.{option}", "true", code="denied")
-        assert found["message"].startswith(f"options.{option.split('=')[0]} may have Slurm run or write something")
+        assert found["message"].startswith(
+            f"options.{option.split('=')[0]} may have Slurm run, read or write something"
+        )
     assert cli.ok(*words, "options.qos=high", "true")["engine"]["job_id"] == "7"
 
 

@@ -130,6 +130,18 @@ def test_what_notifies_of_a_job_there_sees_no_more_than_who_asks_for_it(
     bounded.wait_empty()
 
 
+def test_what_notifies_of_a_job_there_gets_the_variables_of_a_job_here(cli: Cli, bounded: FakeSsh, work: Path) -> None:
+    told = work / "told"
+    env = {"MY_TOKEN": "secret", "LANG": "C.UTF-8"}
+    words = ("--host", "box", "--wait", "--notify-command", f"env >{told}.new; mv {told}.new {told}", "true")
+    cli.ok("run", *words, env=env)
+    names = {
+        line.partition("=")[0] for line in until(lambda: told.exists() and told.read_text().split("\n"), what="it")
+    }
+    assert {"LANG", "OUTLIVE_EVENT_TYPE", "OUTLIVE_JOB_ID"} <= names and "MY_TOKEN" not in names
+    bounded.wait_empty()
+
+
 def test_what_a_notification_of_a_job_there_makes_here_is_searched(cli: Cli, bounded: FakeSsh, work: Path) -> None:
     """git would run what the settings of a new repository name."""
     arm = "git init -q lib && git -C lib config core.fsmonitor 'touch ran; false'"
@@ -209,6 +221,16 @@ def test_a_directory_there_that_may_be_barred_is(cli: Cli, box: FakeSsh, place: 
         assert decided(cli, "--cwd", directory, "--", "true") == "deny"
     assert decided(cli, "--cwd", str(box.home), "--", "true") == "allow"
     box.wait_empty()
+
+
+def test_a_link_of_here_is_none_of_there(cli: Cli, box: FakeSsh, place: Path) -> None:
+    """In a rule about a directory that is on both machines by its name."""
+    barred = place / "data"
+    barred.symlink_to(place / "elsewhere")
+    configure(place, "", before=RULES.format(default="allow", condition=f'directory = "{barred}"', decision="deny"))
+    for directory in (barred, place / "elsewhere"):
+        said = cli.ok("policy", "check", "--host", "box", "--cwd", str(directory), "--", "true")
+        assert said["decision"] == "deny", directory
 
 
 def test_a_program_there_is_allowed_by_its_path_alone(cli: Cli, box: FakeSsh, place: Path) -> None:

@@ -118,3 +118,20 @@ def test_a_link_that_changes_while_it_is_decided_about_allows_nothing(
 
     monkeypatch.setattr(rules, "followed", followed)
     assert found(tmp_path, str(link)).decision == "deny"
+
+
+def test_a_directory_behind_a_link_that_a_job_can_change_is_not_allowed(tmp_path: Path) -> None:
+    """A job may have it lead to `/`."""
+    real, link = tmp_path / "real", tmp_path / "link"
+    real.mkdir()
+    link.symlink_to(real)
+    for directory, decides, expected in (
+        (link, "allow", "deny"), (real, "allow", "allow"), (link, "deny", "deny"), (real, "deny", "deny"),
+    ):  # fmt: skip
+        policy = Policy(
+            "deny" if decides == "allow" else "allow", 0, [Rule(1, {"directory": str(directory), "decision": decides})]
+        )
+        decision = decide.strictest(decide.decided(policy, ["make"], None, Place(str(real), path="/usr/bin")))
+        assert decision.decision == expected, (directory, decides)
+        if expected != decides:
+            assert f"{link} is a link, which a job can change" in (decision.reason or "")

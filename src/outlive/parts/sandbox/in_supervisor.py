@@ -6,7 +6,7 @@ import socket
 from collections.abc import Callable, Mapping, Sequence
 
 from outlive.core.records import Sandbox, State
-from outlive.parts.sandbox.confinement import after, inside, session, sink_file
+from outlive.parts.sandbox.confinement import after, inside, session, sink_file, visible_paths
 from outlive.store.inspection.workspace import Look
 from outlive.supervisor.confinement import Confinement, How, Inside
 
@@ -32,6 +32,9 @@ class _Confinement(Confinement):
 
     def found_again(self, here: socket.socket) -> Inside | None:
         return inside.found_again(here)
+
+    def inherited(self, sandbox: Sandbox, environment: Mapping[str, str]) -> dict[str, str]:
+        return visible_paths.filtered(environment, sandbox.environment)
 
     def start_sink(
         self, sandbox: Sandbox, words: list[str], env: Mapping[str, str], stdio: Mapping[int, int], how: How

@@ -294,8 +294,8 @@ class _Command:
         return None
 
     def _spawn(self, event: Event, command: str) -> int:
-        env = {
-            **self._request.inherited(),
+        inherited = self._request.inherited()
+        own = {
             tree.COOKIE: self._request.job_id,
             "OUTLIVE_ROOT": self._request.root,
             "OUTLIVE_EVENT_PATH": os.path.join(self._job.path, COMPLETION if self._kind == FINISHED else NOTIFICATIONS),
@@ -308,10 +308,14 @@ class _Command:
         with Closing(event_file), Closing(os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)) as null:
             stdio = {0: event_file, 1: null, 2: null}
             if definition.sandbox is None:
-                return spawn.spawn(words, env, stdio, cwd=spawn.directory(cwd, cwd_id), umask=umask)
+                return spawn.spawn(words, inherited | own, stdio, cwd=spawn.directory(cwd, cwd_id), umask=umask)
 
             how = How(cwd, umask, terminal=False, folder=self._job.fd, cwd_id=cwd_id)
-            return confinement.installed().start_sink(definition.sandbox, words, env, stdio, how)
+            confines = confinement.installed()
+            env = (
+                confines.inherited(definition.sandbox, inherited) | own
+            )  # of a job on another machine it is not limited yet
+            return confines.start_sink(definition.sandbox, words, env, stdio, how)
 
     def reaped(self, status: int) -> None:
         self._time_limit.cancel()

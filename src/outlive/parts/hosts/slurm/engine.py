@@ -62,6 +62,7 @@ _ALLOCATING = frozenset(
     "oversubscribe partition prefer priority qos reservation sockets-per-node switches threads-per-core time time-min tmp "
     "wckey".split()
 )
+_OF_NODES = ("nodelist", "exclude")
 _OWN_BYTES = 64 * 1024**2  # guardian and supervisor count as parts of the job
 
 
@@ -84,9 +85,12 @@ class SlurmEngine(Engine):
         if wanted.options and not host.settings.caller_options:
             hint = f"caller_options = true in [hosts.{host.name}] of the configuration lets them."
             raise OutliveError("denied", f"calls may not give options for {host.name}", hint=hint)
-        other = next((name for name in wanted.options or () if name not in _ALLOCATING), None)
+        options = wanted.options or {}
+        # sbatch reads the file that a list of nodes with a slash names
+        files = (name for name in _OF_NODES if "/" in str(options.get(name)))
+        other = next((name for name in options if name not in _ALLOCATING), None) or next(files, None)
         if definition.sandbox is not None and other is not None:
-            message = f"options.{other} may have Slurm run or write something outside of the sandbox"
+            message = f"options.{other} may have Slurm run, read or write something outside of the sandbox"
             raise OutliveError(
                 "denied", message, hint=f"In a sandbox a call may give: {', '.join(sorted(_ALLOCATING))}."
             )

@@ -21,7 +21,7 @@ from outlive.parts.permission.policy.rules import (
 
 DEFAULT = "default"
 _UNKNOWN = "it is not known what it runs"
-_CHANGED = "a job can change before the program is started, so no rule allows it by its program"
+_CHANGED = "a job can change before the program is started, so no rule allows it by its program or directory"
 _LOOKED_UP_LATER = (
     "its shell reads {} first, which may change PATH, so no rule allows it by its program: write its path, or take {}"
 )

@@ -39,6 +39,24 @@ class Place(Value):
     is_seen: bool = True
 
 
+class Folder(Value):
+    """A directory of a rule: as it is written, where that leads to, and the links on the way."""
+
+    written: str
+    real: str
+    links: list[str]
+
+    @classmethod
+    def at(cls, path: str) -> Folder:
+        written = os.path.abspath(os.path.expanduser(path))
+        return cls(written, os.path.realpath(written), followed(written)[1])
+
+    def has(self, place: Place, *, is_allowed: bool) -> bool:
+        """Return whether the job runs in it or below. `is_allowed`: by a rule that allows, which takes nothing else for it."""
+        names = [self.real] if place.is_seen else [self.written] if is_allowed else [self.written, self.real]
+        return is_in(place.cwd, names)
+
+
 class Rule:
     """One rule. Every condition that it has must hold for a command.
 
@@ -53,7 +71,7 @@ class Rule:
         self.reason: str | None = table.get("reason")
         self.prefix = [_several(one) for one in table.get("prefix", ())]
         self.program = [os.path.expanduser(one) for one in _several(table.get("program", ()))]
-        self.directory = [os.path.realpath(os.path.expanduser(one)) for one in _several(table.get("directory", ()))]
+        self.directory = [Folder.at(one) for one in _several(table.get("directory", ()))]
         self.sandbox = _several(table.get("sandbox", ()))
         self.git = _several(table.get("git", ()))
         self.unknown: bool = table.get("unknown", False)
@@ -63,7 +81,8 @@ class Rule:
         self.name = f"rule {number}" + (f" ({self._shown()})" if self._shown() else "")
 
     def _shown(self) -> str:
-        words = ["|".join(one) for one in self.prefix] or self.program or self.directory or self.sandbox or self.git
+        words = ["|".join(one) for one in self.prefix] or self.program or [one.real for one in self.directory]
+        words = words or self.sandbox or self.git
         return " ".join(words)[:_SHOWN_CHARS] or "unknown commands"
 
     def matches(self, command: commands_in.Command, place: Place, way: Way | None) -> bool:
@@ -73,14 +92,17 @@ class Rule:
         return self._holds(command, place, way) and self._changeable(place, way) is None
 
     def link_before(self, command: commands_in.Command, place: Place, way: Way | None) -> str | None:
-        """Return the link on the way to the program for which this rule does not allow the command, though all else holds:
-        a job can change it. None if there is none."""
+        """Return the link on the way to the program or directory for which this rule does not allow the command, though all
+        else holds: a job can change it. None if there is none."""
         return self._changeable(place, way) if self._holds(command, place, way) else None
 
     def _changeable(self, place: Place, way: Way | None) -> str | None:
-        if not self.program or self.decision != ALLOW or way is None:
+        if self.decision != ALLOW:
             return None
-        return links.changeable(way.links, place.cwd)
+        on_way = [*way.links] if self.program and way is not None else []
+        if place.is_seen:
+            on_way += [link for one in self.directory if one.has(place, is_allowed=True) for link in one.links]
+        return links.changeable(on_way, place.cwd)
 
     def _holds(self, command: commands_in.Command, place: Place, way: Way | None) -> bool:
         if self.decision == ALLOW and not self._may_allow(command, place):
@@ -118,7 +140,7 @@ class Rule:
     def _is_inside(self, command: commands_in.Command, place: Place) -> bool:
         if command.moved or place.cwd.startswith("~"):  # it may run anywhere
             return self.decision != ALLOW
-        return any(one in (place.cwd, "/") or place.cwd.startswith(one + os.sep) for one in self.directory)
+        return any(one.has(place, is_allowed=self.decision == ALLOW) for one in self.directory)
 
     def _has_prefix(self, command: commands_in.Command) -> bool:
         if not self.prefix:
