@@ -38,7 +38,8 @@ def asked(cli: Cli, *words: str) -> str:
 COMMANDS = [
     ("--", "./x"), ("./x",), ("true && ./x",), ("for i in 1; do ./x; done",), ("A=1 ./x > log",), ("--", "sh", "x"), ("sh x",),
     ("sh < x",), ("cd below && ./x",), ("cd below; sh x",), ("--", "env", "sh", "x"), ("--env", "PATH=.:/usr/bin:/bin", "--", "x"),
-    ("--env", "PATH=.:/usr/bin:/bin", "x",), ("--", "./link"), ("--", "./second"),
+    ("--env", "PATH=.:/usr/bin:/bin", "x",), ("--", "./link"), ("--", "./second"), ("--notify-command", "./x", "true"),
+    ("--notify-command", "cd below; sh x", "--", "true"),
 ]  # fmt: skip
 
 

@@ -36,6 +36,7 @@ from outlive.system import paths
 
 MOST_HELD = 100  # jobs for whose approval one server waits: each takes open files
 _SHOWN_CHARS = 200
+_OF_SINKS = "/"  # where commands run on this machine that notify of a job on another one (parts/hosts/ssh/mirror.py)
 _PLAIN = "Plain words joined by && || ; or |, without expansions and redirections, are decided each by their own rules."
 _OTHER_WAY = "Do it another way, or tell the user: [policy] of outlive's configuration decides, not this call."
 
@@ -123,13 +124,20 @@ def _asked(decision: Decision, key: str | None, timeout_ms: int, plan: Plan, not
 
 
 def _files(caller: Principal, plan: Plan) -> files.Noted:
-    """Return the files that the command of a job runs; none if it runs where they cannot be seen."""
+    """Return the files that the command of a job, unless it runs where they cannot be seen, and its notifications run."""
     definition = plan.definition
-    if definition.cwd_id is None:
-        return files.Noted({}, [f"files are not seen on {definition.host}"])
     command = definition.command if plan.script is None else [os.fsdecode(plan.script)]
     called = {name: value for name, value in plan.overrides.items() if name not in definition.mask}
-    return files.noted(command, definition.shell or (), definition.cwd, {**caller.env, **called}, called)
+    cwd, shell = definition.cwd, definition.shell or ()
+    if definition.cwd_id is None:
+        found = [files.Noted({}, [f"files are not seen on {definition.host}"])]
+        cwd = _OF_SINKS
+    else:
+        found = [files.noted(command, shell, cwd, {**caller.env, **called}, called)]
+    sinks = sink_commands(definition.notification)
+    found += [files.noted([one], shell or caller.shell, cwd, caller.env, {}) for one in sinks]
+    stamps = {path: stamp for one in found for path, stamp in one.stamps.items()}
+    return files.Noted(stamps, [*dict.fromkeys(line for one in found for line in one.unheld)])
 
 
 def _take_room(plan: Plan) -> None:
@@ -187,9 +195,8 @@ def _place(caller: Principal, definition: Definition, overrides: Mapping[str, st
 
 def _of_sinks(caller: Principal, policy: Policy, definition: Definition, commands: list[str]) -> list[Decision]:
     place = _place(caller, definition, {})
-    if not place.is_seen:  # they run on this machine all the same (supervisor/events/sinks.py)
-        here = os.path.realpath(place.cwd) if os.path.isabs(place.cwd) and os.path.isdir(place.cwd) else "/"
-        place = place.changed(cwd=here, is_seen=True)
+    if not place.is_seen:  # they run on this machine all the same
+        place = place.changed(cwd=_OF_SINKS, is_seen=True)
     shell = list(definition.shell or caller.shell)
     return [one for command in commands for one in decide.decided(policy, [command], shell, place)]
 

@@ -72,7 +72,8 @@ class Mirror:
         self._recorder = EventRecorder(
             job,
             self._loop,
-            request,
+            # Commands that notify run here, where its directory is none: what stands at that path may change at any time
+            Request.replace(request, definition=Definition.replace(request.definition, cwd="/")),
             end=lambda: self._copy.end,
             on_event=self._control.state,
             on_idle=self._check_done,
