@@ -230,6 +230,19 @@ def test_an_abstract_socket_outside_is_out_of_reach_for_what_is_run_because_of_a
     jobs.end()
 
 
+def test_a_kill_leaves_what_notifies_of_the_end_alone(cli: Cli, work: Path) -> None:
+    """Of its processes bwrap has an environment of its own."""
+    command = "touch began; until test -e go; do sleep 0.05; done; touch told"
+    job = cli.ok("run", *INSIDE, "--snapshot-after", "0", "--notify-command", command, "exec sleep 300", cwd=work)[
+        "job_id"
+    ]
+    assert cli.ok("kill", job)["state"] == "killed"
+    wait.until((work / "began").exists, what="the command")
+    cli.ok("kill", job)
+    (work / "go").touch()
+    wait.until((work / "told").exists, what="its end")
+
+
 def test_a_directory_below_etc_is_hidden_as_any_other(cli: Cli, work: Path) -> None:
     shown = cli.ok("run", "--wait", *INSIDE, "find /etc -mindepth 1 -maxdepth 3 -type f")["output"].splitlines()
     folders = sorted({os.path.dirname(path) for path in shown} - {"/etc", "/etc/ssl", "/etc/pki/tls"})

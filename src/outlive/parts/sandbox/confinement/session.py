@@ -204,15 +204,20 @@ def _tell(arguments: socket.socket, words: bytes) -> None:
 
 
 def _spawn(
-    command: list[str], files: Mapping[int, int], *, umask: int | None, prepare: Callable[[], None] | None = None
+    command: list[str],
+    files: Mapping[int, int],
+    *,
+    umask: int | None,
+    prepare: Callable[[], None] | None = None,
+    env: Mapping[str, str] | None = None,
 ) -> int:
-    """Start bwrap. The fds go through high numbers: no source may be the target of another."""
+    """Start bwrap. The fds go through high numbers: no source may be the target of another. `env`: of bwrap itself."""
     above = max(files) + 1
     high: dict[int, int] = {}
     try:
         for target, fd in files.items():
             high[target] = fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, above)
-        return spawn.spawn(command, {}, high, cwd="/", umask=umask, prepare=prepare)
+        return spawn.spawn(command, env or {}, high, cwd="/", umask=umask, prepare=prepare)
     except spawn.BeforeExec:
         raise
     except OSError as error:
@@ -273,7 +278,9 @@ def start_sink(sandbox: Sandbox, words: list[str], env: Mapping[str, str], stdio
         made[_ARGS] = fds.memory_file("args", arguments)
         made[_WRITABLE] = fds.memory_file("writable", _writable(mounts))
         files = {**stdio, **made, **mounts.files}
-        return _spawn([*_bwrap(sandbox), _PROGRAM, "x", path, *words], files, umask=how.umask)
+        # By it a kill of the job leaves bwrap alone, as it does the command
+        mark = {name: env[name] for name in (tree.SINK_MARK,) if name in env}
+        return _spawn([*_bwrap(sandbox), _PROGRAM, "x", path, *words], files, umask=how.umask, env=mark)
     finally:
         mounts.close()
         for fd in made.values():
