@@ -346,8 +346,8 @@ import types
 from outlive import verbs
 from outlive.verbs import spec
 module = types.ModuleType("fake")
-from outlive.answers import Part, field
-class Echo(Part):
+from outlive.answers import Fields, field
+class Echo(Fields):
     job = field("Which.")
 module.STATUS = spec.Verb("status", "x", lambda ctx, job: Echo(job=job), args=(spec.JOB,))
 sys.modules["outlive.verbs.declarations.job"] = module

@@ -41,8 +41,8 @@ def test_a_job_that_is_removed_when_it_has_just_started_leaves_nothing_open(
     def removed(job: JobDir) -> None:
         raise OutliveError("job_not_found", f"job {job.job_id} was removed during this call")
 
-    monkeypatch.setattr(making, "begin", lambda *_, **__: None)
-    monkeypatch.setattr(making, "started", lambda *_: None)
+    monkeypatch.setattr(making, "hand_over", lambda *_, **__: None)
+    monkeypatch.setattr(making, "await_start", lambda *_: None)
     monkeypatch.setattr(adoption, "require_in_place", removed)
     with pytest.raises(OutliveError, match="removed during this call"):
         StartCall(Timing(yield_ms=0)).run(ctx, plan_of(ctx))
@@ -89,8 +89,8 @@ def test_the_file_of_a_start_that_another_job_makes_needless_is_closed(
 def test_an_error_after_the_start_names_the_job(
     ctx: Context, monkeypatch: pytest.MonkeyPatch, place: tuple[object, str]
 ) -> None:
-    monkeypatch.setattr(making, "begin", lambda *_, **__: None)
-    monkeypatch.setattr(making, "started", lambda *_: None)
+    monkeypatch.setattr(making, "hand_over", lambda *_, **__: None)
+    monkeypatch.setattr(making, "await_start", lambda *_: None)
     for failure in (OSError(24, "Too many open files"), OutliveError("io_error", "no room", hint="Make some.")):
 
         def fail(*_: object, failure: Exception = failure, **__: object) -> None:

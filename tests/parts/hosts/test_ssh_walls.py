@@ -208,8 +208,8 @@ def test_a_directory_of_here_is_none_of_there(cli: Cli, box: FakeSsh, place: Pat
     (box.home / "private").mkdir()
     (work / "~").symlink_to(work)
     for words in ((), ("--cwd", "~/private"), ("--cwd", "~")):
-        assert decided(cli, *words, "--", "true") == "deny"
-    assert decided(cli, "--cwd", str(work), "--", "true") == "allow"
+        assert decided(cli, *words, "--", "true", "x") == "deny"
+    assert decided(cli, "--cwd", str(work), "--", "true", "x") == "allow"
     box.wait_empty()
 
 
@@ -218,8 +218,8 @@ def test_a_directory_there_that_may_be_barred_is(cli: Cli, box: FakeSsh, place: 
     barred.mkdir()
     configure(place, "", before=RULES.format(default="allow", condition=f'directory = "{barred}"', decision="deny"))
     for directory in (str(barred), f"/{barred}", f"{barred}/../private", "~/private", "~", "~/.."):
-        assert decided(cli, "--cwd", directory, "--", "true") == "deny"
-    assert decided(cli, "--cwd", str(box.home), "--", "true") == "allow"
+        assert decided(cli, "--cwd", directory, "--", "true", "x") == "deny"
+    assert decided(cli, "--cwd", str(box.home), "--", "true", "x") == "allow"
     box.wait_empty()
 
 
