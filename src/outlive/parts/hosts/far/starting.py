@@ -164,9 +164,11 @@ def _sandbox(store: Store, asked: dict[str, Any] | None, cwd: str, env: Mapping[
         ours=access.Ours(secret, [*interpreter.installed(), bubblewrap.PROGRAM], bubblewrap.find(None)),
     )
     own_programs.know(sandbox.roots)
-    access.note(sandbox, env)
     access.require_visible(sandbox, cwd, "cwd")
-    return gitconfig.noted(gitconfig.noted(sandbox, os.environ), env)
+    for variables in (os.environ, env):  # the next connection looks where its own say
+        access.note(sandbox, variables)
+        sandbox = gitconfig.noted(sandbox, variables)
+    return sandbox
 
 
 def _workspace(workdir: str) -> str:

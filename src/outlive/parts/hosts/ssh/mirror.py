@@ -14,6 +14,7 @@ import signal
 import socket
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 from outlive import limits
@@ -415,7 +416,8 @@ class Mirror:
         self._report_loss.cancel()
         self._note_reached()
         if self._state is not None and self._job.has(BEFORE):  # commands that notify ran here
-            self._write(self._recorder.workspace(self._definition, self._state))
+            with suppress(OSError):  # on a full disk the message is lost, and nothing else: what was armed is renamed
+                self._write(self._recorder.workspace(self._definition, self._state))
         self._job.unmark_live()
         self._job.release_reserve()
         self._control.state()
