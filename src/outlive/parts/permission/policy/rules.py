@@ -182,7 +182,7 @@ class Rule:
         return any(fnmatchcase(path, pattern) for path in way.paths for pattern in self.program)
 
     def _may_be_program(self, command: commands_in.Command) -> bool:
-        """Return whether a rule takes a program whose file is not seen. One that allows takes a path alone, as it is written."""
+        """Return whether a rule takes a program whose file is not seen. A rule that allows takes a path alone, as it is written."""
         if not self.program:
             return True
         name = command.argv[0]

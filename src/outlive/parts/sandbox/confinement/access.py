@@ -72,7 +72,7 @@ class Ours(Value):
 
 
 def of_variables(env: Mapping[str, str]) -> list[str]:
-    """Return what is ours for somebody with these variables."""
+    """Return what is ours for a process with these variables."""
     ours = [env.get("OUTLIVE_ROOT", ""), env.get("OUTLIVE_CONFIG", ""), state_directory(env)]
     for variable, usual in (("XDG_CONFIG_HOME", ".config"), ("XDG_DATA_HOME", ".local/share")):
         ours.append(os.path.join(base_directory(env, variable, usual), "outlive"))
