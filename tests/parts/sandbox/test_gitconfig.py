@@ -99,17 +99,27 @@ def test_a_device_in_place_of_settings_is_not_opened(tmp_path: Path) -> None:
     assert not opens_device(tmp_path, lambda path: gitconfig.without_secrets(path, "ignore"))
 
 
+@pytest.mark.parametrize(
+    ("script", "said"),
+    [
+        ("#!/bin/sh\nexec sleep 600\n", "did not say in 0.1 seconds"),
+        ("#!/bin/sh\nprintf 'file:/etc/gitconfig\\0core.pager\\ncat\\0'; exit 128\n", "could not say"),
+        ("#!/nowhere/sh\n", "could not say"),
+    ],
+    ids=["hangs", "fails", "cannot be run"],
+)
 def test_a_git_that_does_not_say_what_its_settings_are_is_not_taken_for_one_without_any(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    script: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     git, work = tmp_path / "bin/git", tmp_path / "w"
     for folder in (git.parent, work):
         folder.mkdir()
-    git.write_text("#!/bin/sh\nexec sleep 600\n")
+    git.write_text(script)
     git.chmod(0o755)
-    monkeypatch.setattr(gitconfig, "_ASKED_S", 0.1)
+    if said.startswith("did not"):
+        monkeypatch.setattr(gitconfig, "_ASKED_S", 0.1)
     sandbox = Sandbox(mode="workspace-write", home=str(tmp_path), roots=[str(work)])
-    with pytest.raises(OutliveError, match=f"{git} did not say in 0.1 seconds") as raised:
+    with pytest.raises(OutliveError, match=f"{git} {said}") as raised:
         gitconfig.noted(sandbox, {"PATH": str(git.parent)})
     assert raised.value.code == "sandbox_unavailable"
     writes = Sandbox.replace(sandbox, git="write")

@@ -325,7 +325,7 @@ def _given(env: Mapping[str, str]) -> Iterator[tuple[str, str, str]]:
 
 def _in_force(home: str, env: Mapping[str, str], files: Iterable[str]) -> list[tuple[str, str, str]]:
     """Return (file, name, value) of the settings that git itself reads outside of a repository; none if there is
-    no git that a job could not have written. `files`: the user's. Errors: sandbox_unavailable for a git that says nothing."""
+    no git that a job could not have written. `files`: the user's. Errors: sandbox_unavailable for a git that does not say it."""
     known = {name: env[name] for name in (*_FILES, "XDG_CONFIG_HOME") if env.get(name)}
     if any(os.path.exists(path) and not os.path.isfile(path) for path in files):
         known[_FILES[0]] = os.devnull  # git would wait for a FIFO, which a job may have put where a dotfile leads
@@ -344,27 +344,31 @@ def _in_force(home: str, env: Mapping[str, str], files: Iterable[str]) -> list[t
         ]
         try:
             pid = os.posix_spawn(words[0], words, given, file_actions=actions)
-        except OSError:
-            return []
+        except OSError as error:
+            raise _not_said(f"{git} cannot be run: {error.strerror}") from error
         with Closing(os.pidfd_open(pid)) as ended:
             is_answered = fds.poll(ended, select.POLLIN, _ASKED_S * 1000)
             if not is_answered:
                 os.kill(pid, signal.SIGKILL)
-        os.waitpid(pid, 0)
+        _, status = os.waitpid(pid, 0)
         if not is_answered:
-            raise OutliveError(
-                "sandbox_unavailable",
-                f"{git} did not say in {_ASKED_S} seconds what its settings are, and it may run what they name; "
-                "nothing was run",
-                hint="See what `git config --list` waits for, or give git=write, which leaves git unprotected while the job "
-                "runs.",
-            )
+            raise _not_said(f"{git} did not say in {_ASKED_S} seconds what its settings are")
+        if status != 0:  # what it said before is not all
+            raise _not_said(f"{git} could not say what its settings are")
         said = os.fsdecode(fds.read_all(output)).split("\0")
     return [
         (origin[5:], *one.partition("\n")[::2])
         for origin, one in zip(said[::2], said[1::2], strict=False)
         if origin.startswith("file:/")
     ]
+
+
+def _not_said(what: str) -> OutliveError:
+    return OutliveError(
+        "sandbox_unavailable",
+        f"{what}, and it may run what they name; nothing was run",
+        hint="See what `git config --list` says, or give git=write, which leaves git unprotected while the job runs.",
+    )
 
 
 def _is_place(word: str, roots: Iterable[str]) -> bool:
