@@ -98,8 +98,10 @@ def test_completing_makes_no_job_root(cli: Cli, place: Path) -> None:
 def test_a_title_cannot_act_on_the_terminal_or_become_a_command(cli: Cli) -> None:
     titled(cli, "\x1b]0;t\x07evil")
     titled(cli, "u;$(touch x) `b`")  # no job id begins with this letter
+    titled(cli, "--from-start")
     text = cli.text("completion", "zsh", "--", "log", "").stdout
     assert "\x1b" not in text
+    assert "--from-start" not in offered(cli, "log", "")  # it would be an option
     assert offered(cli, "log", "u", shell="bash") == ["u\\;\\$\\(touch\\ x\\)\\ \\`b\\`"]
 
 

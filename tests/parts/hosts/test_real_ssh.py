@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import subprocess
 import sys
@@ -104,6 +105,24 @@ def test_every_verb_works_over_a_real_connection(cli: Cli, box: sshd.Machine) ->
     until(lambda: not box.jobs(), what="nothing is left there", timeout=SOON_S)
     assert cli.ok("remove", job)["ok"]
     assert not (box.home / ".ssh").exists()
+
+
+def test_a_job_there_gets_no_way_back_to_the_keys_or_the_screen_here(cli: Cli, box: sshd.Machine, place: Path) -> None:
+    socket = place / "agent"
+    with box.config.open("a", encoding="utf-8") as config:
+        config.write("    ForwardAgent yes\n    ForwardX11 yes\n")
+    with subprocess.Popen(["ssh-agent", "-D", "-a", str(socket)], stdout=subprocess.DEVNULL) as agent:
+        try:
+            until(socket.exists, what="an agent of keys", timeout=SOON_S)
+            env = {"SSH_AUTH_SOCK": str(socket), "DISPLAY": ":0"}
+            shown = 'echo "${SSH_AUTH_SOCK:-no keys} ${DISPLAY:-no screen}"'
+            words = ["ssh", "-F", str(box.config), "box", shown]
+            by_hand = subprocess.run(words, env={**os.environ, **env}, capture_output=True, text=True, check=True)
+            assert "no keys" not in by_hand.stdout
+            answer = cli.ok("run", "--host", "box", "--wait", "--", shown, env=env)
+            assert answer["output"] == "no keys no screen\n"
+        finally:
+            agent.terminate()
 
 
 @pytest.mark.fault("H17")

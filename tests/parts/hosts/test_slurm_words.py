@@ -94,6 +94,7 @@ def test_options_of_a_call_for_a_job_in_a_sandbox_only_say_what_is_allocated(cli
         "output=/home/me/.bashrc",
         "get-user-env=true",
         "nodelist=/etc/shadow",
+        "exclude=/etc/shadow",
     ):
         found = cli.error(*words, f"options.{option}", "true", code="denied")
         assert found["message"].startswith(
