@@ -75,10 +75,10 @@ WAIT_HERE = ("after", "chain")
 SECTIONS = {"sandbox": "sandbox", "audit": "audit", "policy": "permission", "mcp": "masks", "ports": "ports"}
 # Section of the configuration with a table for each name → the part that reads them (`sections`)
 TABLES = {"hosts": "hosts", "queue": "queues"}
-# Parts with code for supervisors: after, limits, ports and queues do something for a job that has such a member
+# Parts with code for supervisors: after, limits, permission, ports and queues do something for a job that has such a member
 # (supervisor/added.py), which is not started without; audit notes what a supervisor did (supervisor/added.py). A job
 # waits for a slot of its queue last: it holds the slot from then on
-IN_SUPERVISOR = ("after", "limits", "ports", "audit", "queues")
+IN_SUPERVISOR = ("after", "limits", "ports", "audit", "queues", "permission")
 # The part that starts the command of a job with such a member in a sandbox: its module `in_supervisor` has CONFINEMENT
 # (supervisor/confinement.py) and LOOK (store/inspection/workspace.py). It is not started without
 CONFINES = "sandbox"

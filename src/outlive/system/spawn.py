@@ -25,8 +25,8 @@ class BeforeExec(OSError):
     """A failure before exec(2): nothing ran, and the same may succeed later or elsewhere."""
 
 
-class Moved(BeforeExec):
-    """Another directory stands where a program was to start."""
+class Changed(BeforeExec):
+    """What would be started is not what was asked for: another directory stands there, or another file."""
 
 
 class Exactly(Value):
@@ -84,7 +84,7 @@ def spawn(
 
 
 def enter(cwd: str | Exactly) -> None:
-    """Make `cwd` the current directory of this process. Errors: BeforeExec, of which Moved says that it is another one."""
+    """Make `cwd` the current directory of this process. Errors: BeforeExec, of which Changed says that it is another one."""
     if isinstance(cwd, Exactly):
         _enter_exactly(cwd)
         return
@@ -99,7 +99,7 @@ def _enter_exactly(cwd: Exactly) -> None:
         with fds.Closing(paths.opened(cwd.path, cwd.identity)) as fd:
             os.chdir(fd)
     except OSError as error:
-        raise Moved(0, paths.moved(cwd.path, error)) from error
+        raise Changed(0, paths.moved(cwd.path, error)) from error
 
 
 def _opens(terminal: str | None, stdio: Mapping[int, int]) -> list[Action]:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from outlive.parts.permission.approvals.files import _first_line
 from support.cli import Cli, configured
 from support.devices import opens_device
+from support.wait import until
 
 TOUCH = "#!/bin/sh\ntouch {}\n"
 ASKS = '[policy]\ndefault = "ask"\n'
@@ -69,6 +72,33 @@ def test_a_file_that_is_replaced_after_the_question_is_not_run(
         f"{name}, which the command runs, has changed" in ended["message"] for name in ("link", "second")
     )
     assert not [*work.rglob("evil")]
+
+
+@pytest.mark.parametrize("order", ["after", "queue"])
+def test_a_file_that_is_replaced_while_an_approved_job_waits_for_its_start_is_not_run(
+    cli: Cli, place: Path, work: Path, script: Path, order: str
+) -> None:
+    configured(place, ASKS + "[queue.one]\nslots = 1\n")
+    first = asked(cli, "--queue", "one", "until [ -e go ]; do sleep 0.1; done")
+    cli.ok("approve", first)
+    until(lambda: cli.ok("status", first)["state"] == "running", what="the first job runs")
+    waits = ("--after", first) if order == "after" else ("--queue", "one")
+    jobs = [asked(cli, *waits, "--notify-command", f"touch told{n}", "--", "./x") for n in range(2)]
+    for job in jobs:
+        assert cli.ok("approve", job)["state"] == "created"
+    written(script, "evil")
+    (work / "go").touch()
+    for job in jobs:
+        ended = cli.ok("wait", job)
+        assert (ended["state"], ended["reason"]) == ("failed", "denied")
+        assert "/x, which the command runs, has changed since it was asked about" in ended["message"]
+        failed = until(partial(_not_notified, cli, job), what="its notification")
+        assert [one["error"] for one in failed] == ["not run: its job was denied, and all that it brings"]
+    assert not {"evil", "good", "told0", "told1"} & {path.name for path in work.iterdir()}
+
+
+def _not_notified(cli: Cli, job: str) -> list[dict[str, Any]]:
+    return [one for one in cli.ok("events", job)["events"] if one["type"] == "notification_failed"]
 
 
 IN_SHELL = [

@@ -212,7 +212,7 @@ def await_start(job: JobDir, sock: socket.socket | None, locks: Locks) -> None:
                     raise refused(failed["error"])
                 if failed.get("sandbox"):
                     raise boundary.of_part().not_set_up(failed["failed"])
-                if failed.get("moved"):
+                if failed.get("changed"):
                     raise OutliveError("denied", f"{failed['failed']}; nothing was run", hint=AGAIN)
                 error = OSError(failed["errno"], failed["failed"], failed.get("path"))
                 raise from_os("starting the command", error, code="launch_failed", on="process")

@@ -53,6 +53,7 @@ _NO_COMMAND = 127  # sh(1)
 _NOT_FOUND = ": a command was not found on the PATH of the notification's shell; write its absolute path"
 _TOO_OFTEN = "not run: it was killed for taking too long several times in a row"
 _REMOVED = "not run: its watch was removed"
+_DENIED = "not run: its job was denied, and all that it brings"
 _GIVEN_UP = f"given up: it was begun {limits.DELIVERIES} times, and the supervisor ended each time before it was done"
 FINISHED, MATCHED = "job.finished", "job.output.matched"
 FILE, COMMAND = "file", "command"  # in the order in which they are told
@@ -254,6 +255,8 @@ class Sinks:
         """Return why the command of this delivery is not run, None if it is."""
         if delivery.watch in self.dropped:
             return _REMOVED
+        if delivery.event.get("reason") == "denied":
+            return _DENIED
         return _TOO_OFTEN if self._strikes.get(delivery.watch, 0) >= limits.SINK_STRIKES else None
 
     def reaped(self, pid: int, status: int) -> None:

@@ -161,20 +161,25 @@ def _reserve_the_last(job: JobDir) -> None:
 
 
 def _refuse(job: JobDir, request: Request, state: State, waiter: socket.socket | None, error: OSError) -> None:
-    is_moved = isinstance(error, spawn.Moved)
     with suppress(OSError):  # a full disk: the launcher's answer is what counts
         # A job that `create` made can be started again; the launcher takes a new one back
         created: State = State(job_id=job.job_id, state="created", phase="created")
         job.write_state(created if request.created else _never_ran(request, state, error))
     if waiter is not None:
-        refuse(waiter, error, path=_path_of(error), sandbox=isinstance(error, Unavailable), moved=is_moved)
+        refuse(
+            waiter,
+            error,
+            path=_path_of(error),
+            sandbox=isinstance(error, Unavailable),
+            changed=isinstance(error, spawn.Changed),
+        )
 
 
 def _never_ran(request: Request, state: State, error: OSError) -> State:
     """Return the state of a job whose start failed before anything ran."""
     path, why = _path_of(error), error.strerror or str(error)
     never: State = State.replace(state, started_at=request.definition.created_at)  # as of every job that never ran
-    reason = "denied" if isinstance(error, spawn.Moved) else "launch"
+    reason = "denied" if isinstance(error, spawn.Changed) else "launch"
     return outcome.never_ran(never, f"{why} {path}" if path else why, errno.errorcode.get(error.errno or 0), reason)
 
 

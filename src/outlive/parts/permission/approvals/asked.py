@@ -2,6 +2,7 @@
 
 from outlive.core.record import Record
 from outlive.core.records import Definition
+from outlive.system.paths import stamp_of
 
 MEMBER = "approval"
 
@@ -46,6 +47,12 @@ def of(definition: Definition) -> Approval | None:
         return None
     is_whole = isinstance(content, dict) and Approval.misfit(content) is None
     return Approval.of(content) if is_whole else Approval()
+
+
+def changed(about: Approval) -> str | None:
+    """Return a sentence about a file that the command runs and that is not what it was; None if all are."""
+    other = next((file for file, stamp in (about.files or {}).items() if stamp_of(file) != stamp), None)
+    return None if other is None else f"{other}, which the command runs, has changed since it was asked about"
 
 
 def with_request(definition: Definition, request: Approval) -> Definition:

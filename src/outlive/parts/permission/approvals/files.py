@@ -167,12 +167,6 @@ def _found_as(word: str) -> list[str]:
     return [start + end for start in dict.fromkeys((word, word.replace(".", "/"))) for end in _FOUND_AS]
 
 
-def changed(known: Mapping[str, list[int]]) -> str | None:
-    """Return a sentence about a file that is not what it was; None if all are."""
-    other = next((file for file, stamp in known.items() if stamp_of(file) != stamp), None)
-    return None if other is None else f"{other}, which the command runs, has changed since it was asked about"
-
-
 def _words(command: Sequence[str], known: Mapping[str, str]) -> Iterator[str]:
     """Yield the words of a command, those within a word, and what a shell makes of them."""
     for text in command:

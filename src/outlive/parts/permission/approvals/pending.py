@@ -17,7 +17,7 @@ from outlive.jobs import acts, lookup
 from outlive.jobs.context import Context, Decided
 from outlive.jobs.starting import boundary, making
 from outlive.jobs.starting.plan import Plan
-from outlive.parts.permission.approvals import asked, facts, files, written
+from outlive.parts.permission.approvals import asked, facts, written
 from outlive.parts.permission.approvals.asked import Approval
 from outlive.parts.permission.approvals.person import is_person
 from outlive.parts.permission.policy.rules import ASK
@@ -95,7 +95,7 @@ def _changed(plan: Plan) -> str | None:
     about = asked.of(plan.definition)
     if about is not None and about.env_sha256 is not None and about.env_sha256 != facts.digest(plan.overrides):
         return _CHANGED
-    return None if about is None or about.files is None else files.changed(about.files)
+    return None if about is None else asked.changed(about)
 
 
 def start_unheard(ctx: Context, job: JobDir, plan: Plan | None = None) -> None:
