@@ -161,6 +161,18 @@ def test_notifications_run_in_the_sandbox_of_their_job(cli: Cli, place: Path) ->
     assert not outside.exists() and "No such file" in (place / "work" / "seen").read_text()
 
 
+@pytest.mark.parametrize("how", ["--notify-command", "--watch-command"])
+def test_what_a_notification_command_leaves_behind_ends_with_it(cli: Cli, place: Path, how: str) -> None:
+    """It would go on when the directories of the job have been searched for the last time."""
+    work = place / "work"
+    command = "setsid sh -c 'touch begun; sleep 1000' & until [ -e begun ]; do sleep 0.05; done; exit 7"
+    watch = ("--watch", "hit") if how == "--watch-command" else ()
+    job = cli.ok("run", *INSIDE, "--wait", *watch, how, command, "echo hit", cwd=work)["job_id"]
+    wait.until(lambda: "exited with code 7" in str(cli.ok("events", job)), what="it has ended")
+    assert (work / "begun").exists()
+    assert not processes.of(work)
+
+
 def test_restart_keeps_the_sandbox(cli: Cli, place: Path) -> None:
     job = cli.ok("run", *INSIDE, "--network", "none", "--wait", "touch /usr/outside", cwd=place / "work")
     again = cli.ok("restart", job["job_id"], "--wait", cwd=place / "work")

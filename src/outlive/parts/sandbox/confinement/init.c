@@ -2,8 +2,8 @@
  * and the end. scripts/sandbox_init.py compiles it and search.c into programs.py.
  *
  * argv: this program, "d", the arguments of bwrap: see keep_devices. Or: this program, "t" (stdin is the terminal of the command), "fPOSITION" (it is the file that is
- * mounted read-only as STDIN, from there on) or "-", PATH, argv of the command. Or with "x": bwrap itself is the first
- * process, and this one becomes the command when its writes are limited; nothing is reported.
+ * mounted read-only as STDIN, from there on) or "-", PATH, argv of the command. Or with "x": nothing is reported, and
+ * the sandbox ends with the command, and with its status.
  * Descriptors: 3 is a socket that keeps messages apart (SOCK_SEQPACKET), 4 the stderr of the
  * command, 5 and 6 stay open as long as anything in the sandbox lives. 2 takes what bwrap complains of.
  * The command inherits 0, 1 and 2 alone, and 9 where it has a long script, which its shell closes.
@@ -185,10 +185,6 @@ __attribute__((noreturn, used)) void run(long *stack) {
         call(EXIT, 127, 0, 0, 0, 0, 0);
     }
     call(CLOSE, WRITABLE, 0, 0, 0, 0, 0);
-    if (argv[1][0] == 'x') {
-        call(EXECVE, (long)argv[2], (long)(argv + 3), (long)environment, 0, 0, 0);
-        call(EXIT, 127, 0, 0, 0, 0, 0);
-    }
     long child = call(CLONE, CLONE_VM | CLONE_VFORK | SIGCHLD, 0, 0, 0, 0, 0);
     if (child == 0) { /* this process goes on when the child has called execve(2) or has ended */
         call(SETSID, 0, 0, 0, 0, 0, 0);
@@ -209,6 +205,8 @@ __attribute__((noreturn, used)) void run(long *stack) {
         long ended = call(WAIT4, -1, (long)&status, WALL, 0, 0, 0);
         if (ended == child && !failed)
             report(ENDED, status);
+        if (ended == child && argv[1][0] == 'x') /* the kernel kills what is left before it reports the end of this process */
+            call(EXIT, status & 127 ? 128 + (status & 127) : status >> 8, 0, 0, 0, 0, 0);
         if (ended < 0 && ended != -EINTR)
             break;
     }

@@ -36,8 +36,7 @@ _STDIN = "/dev/.stdin"  # as init.c has it
 _PROGRAM = f"/dev/{tree.SANDBOX}"  # a name that no `pkill` of an agent matches
 # A copy on the file system of /dev: a bind would have bwrap read all mounts once more. What the
 # command makes of it changes nothing: it is executed once, before the command
-_COPIED = ("--perms", "0555", "--file", str(_INIT), _PROGRAM)
-_FIRST_PROCESS = ("--as-pid-1", *_COPIED)
+_FIRST_PROCESS = ("--as-pid-1", "--perms", "0555", "--file", str(_INIT), _PROGRAM)
 _TOLD_BYTES = 2000
 _SHELL = "/bin/sh"
 
@@ -263,7 +262,8 @@ def _complaint(told: int) -> str:
 
 
 def start_sink(sandbox: Sandbox, words: list[str], env: Mapping[str, str], stdio: Mapping[int, int], how: How) -> int:
-    """Start a notification command in a sandbox like that of its job; return its pid. Errors: OSError.
+    """Start a notification command in a sandbox like that of its job, which ends with it, whatever it has started; return
+    its pid. Errors: OSError.
 
     Of a job on another machine it is the first that runs in the workspace here.
     """
@@ -272,7 +272,7 @@ def start_sink(sandbox: Sandbox, words: list[str], env: Mapping[str, str], stdio
     mounts = _mounts(sandbox, how.cwd, Keeping(sandbox, how.folder if is_first else None).found)
     made: dict[int, int] = {}
     try:
-        arguments = bubblewrap.arguments(sandbox, env, how.cwd, mounts.words, filter_fd=_FILTER, last=_COPIED)
+        arguments = bubblewrap.arguments(sandbox, env, how.cwd, mounts.words, filter_fd=_FILTER, last=_FIRST_PROCESS)
         made[_INIT] = _init()
         made[_FILTER] = _filter(sandbox)
         made[_ARGS] = fds.memory_file("args", arguments)
