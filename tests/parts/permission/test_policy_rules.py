@@ -74,6 +74,8 @@ MAKE = rule(prefix='["make"]', env='["PORT", "MY_*"]', decision='"allow"')
         (default("allow", GIT), "ls && git status | cat; git push", {}, "deny"),
         # A bare name that is denied is denied by path, and one that is allowed is not
         (default("ask", PUSH, STATUS), "/usr/bin/git push", {}, "deny"),
+        (default("allow", PUSH), "/usr/lib/git-core/git-push origin main", {}, "deny"),
+        (default("allow", PUSH), "git-pull", {}, "allow"),
         (default("ask", PUSH, STATUS), "/tmp/git status", {}, "ask"),
         # A rule that says so decides unknown commands
         (default("ask", PUSH, UNKNOWN), "ls > x", {}, "ask"),

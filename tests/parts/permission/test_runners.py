@@ -304,6 +304,13 @@ install -s --strip-p touch a b
 patch -e -i x
 patch --ed -i x
 gcc @file
+nm @file a.o
+ar @file rc a.a a.o
+ar rc @file a.a
+ranlib @file a.a
+mypy @file
+pytest @file
+pytest -q tests @file
 gcc -c x.c @file
 gcc -wrapper touch x.c
 gcc --wrapper touch x.c

@@ -376,9 +376,9 @@ _ROWS = {
     "-ciphersuites -c -enddate -email -ext -extensions -extfile -e -encrypt -export -passin -passout -pass -pubkey -pubin -pubout -port -purpose "
     "-pkeyopt -proxy -prexit -pbkdf2 -p -curves -challenge",  # no values: those differ between verbs
     "nm|gcc-nm": "-AaBCDegfnopPrsSuUvVW -t: -f: --demangle --dynamic --extern-only --no-* --numeric-sort --defined-only --undefined-only --size-sort "
-    "--line-numbers --debug-syms --format= --version --help",
+    "--line-numbers --debug-syms --format= --version --help !compiler",
     "strip|objcopy|objdump|size": "words -[!-]* --[!p]* --pad-to= --prefix* --preserve-dates --private* --process-links !compiler",
-    "ar|gcc-ar|ranlib|gcc-ranlib": "-abcdDfhHimMNoOPqrsStTuUvVx --target= --thin --output= --version --help",
+    "ar|gcc-ar|ranlib|gcc-ranlib": "-abcdDfhHimMNoOPqrsStTuUvVx --target= --thin --output= --version --help !compiler",
     "prove": "-bcDfhHlmopqQrsTtvwW -j: -I: --verbose --lib --blib --color --count --directives --failures --comments --fork --ignore-exit --merge "
     "--jobs= --shuffle --recurse --reverse --quiet --QUIET --parse --timer --trap --norc --version --help --man --dry --no-*",
     "wget": "-cqSNrmkpKLHnvdbhF46EVx -O: -P: -o: -a: -i: -t: -T: -U: -w: -l: -A: -R: -D: -Q: --output-document= --directory-prefix= --continue --quiet "
@@ -407,9 +407,9 @@ _ROWS = {
     # Checkers that run an interpreter
     "mypy|dmypy": "-vhV -p: -m: -c: -n: --strict --ignore-missing-imports --install-types --non-interactive --python-version= --cache-dir= "
     "--show-error-codes --pretty --follow-imports= --package= --module= --exclude= --explicit-package-bases --namespace-packages --platform= --warn-* "
-    "--disallow-* --check-untyped-defs --no-* --version --help --color-output --show-* --enable-error-code= --disable-error-code= --junit-xml= --verbose",
+    "--disallow-* --check-untyped-defs --no-* --version --help --color-output --show-* --enable-error-code= --disable-error-code= --junit-xml= --verbose !compiler",
     "pytest|py.test": "-hvqxsl -k: -m: -r? -n: -p: -W: --[!cotp]* --cov* --co --collect-only --color= --count* --cache-* --capture= --continue-* --tb= --timeout* "
-    "--test* --pyargs --profile !filters",
+    "--test* --pyargs --profile !pytest",
     "unittest": "-vqfbchl -k: -s: -p: -t: --verbose --quiet --failfast --buffer --catch --locals --durations= --help !tests",
     "uvicorn|hypercorn": "-h --reload --reload-dir= --factory --host= --port= --workers= --log-level= --no-* --proxy-headers --app-dir= --env-file= --uds= "
     "--root-path= --ssl-*= --access-log --lifespan= --backlog= --timeout-* --limit-* --version --help !app",

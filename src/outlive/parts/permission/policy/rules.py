@@ -148,7 +148,11 @@ class Rule:
         if self.decision == ALLOW:
             return self._is_prefix(command, 1)
         # Options may stand before a subcommand: `git -C DIR push`
-        return any(self._is_prefix(command, at) for at in {1, *runners.places(command.argv)})
+        return any(
+            self._is_prefix(one, at)
+            for one in (command, *_with_subcommand(command))
+            for at in {1, *runners.places(one.argv)}
+        )
 
     def _is_prefix(self, command: commands_in.Command, second: int) -> bool:
         """Return whether the command begins with the prefix, whose second word is that at `second`."""
@@ -191,6 +195,13 @@ class Rule:
             is_plain = is_named(command) and os.pardir not in name.split(os.sep)
             return is_plain and any(fnmatchcase(name, pattern) for pattern in self.program)
         return any(fnmatchcase(os.path.basename(name), os.path.basename(pattern)) for pattern in self.program)
+
+
+def _with_subcommand(command: commands_in.Command) -> list[commands_in.Command]:
+    """Return `git push` for `git-push`: a program of this name is that subcommand, as those of /usr/lib/git-core are."""
+    program, _, verb = os.path.basename(command.argv[0]).partition("-") if 0 not in command.globs else ("", "", "")
+    globs = frozenset(at + 1 for at in command.globs)
+    return [command.changed(argv=[program, verb, *command.argv[1:]], globs=globs)] if program and verb else []
 
 
 def is_named(command: commands_in.Command) -> bool:

@@ -357,6 +357,11 @@ def _filters(words: _Words) -> str | None:
     return next(warned, None) or next((value for value in words.values("-p") if value[:3] != "no:"), None)
 
 
+def _pytest(words: _Words) -> str | None:
+    """`@FILE` holds options."""
+    return _filters(words) or next((one for one in words.operands if one[:1] == "@"), None)
+
+
 def _tests(words: _Words) -> str | None:
     """What is no test is called all the same: `unittest code.interact`."""
     return next((one for one in words.operands if one != "discover" and not re.search(_TEST, one)), None)
@@ -439,5 +444,5 @@ def _gh(words: _Words) -> str | None:
 _CHECKS: dict[str, Callable[[_Words], str | None]] = {
     "": _operands, "pages": _pages, "compiler": _pages, "script": _script, "remote": _remote, "config": _config, "sed": _sed,
     "awk": _awk, "sql": _sql, "archive": _archive, "make": _make, "cmake": _cmake, "goals": _goals, "gh": _gh,
-    "package": _package, "scripts": _scripts, "image": _image, "input": _input, "filters": _filters, "tests": _tests, "app": _app,
+    "package": _package, "scripts": _scripts, "image": _image, "input": _input, "pytest": _pytest, "tests": _tests, "app": _app,
 }  # fmt: skip
