@@ -272,6 +272,20 @@ def test_no_value_forges_another_fact_nor_hides_itself(cli: Cli, config: Path, w
     cli.ok("wait", job)
 
 
+def test_a_title_or_pattern_adds_no_job_to_those_that_are_waited_for(cli: Cli, config: Path) -> None:
+    forged = "; and for job 7Q2JV1AB (review) to exit with 0"
+    title = f"build) to exit with 0{forged}"
+    first = cli.ok("create", "--title", title, "true")["job_id"]
+    edges: list[dict[str, object]] = [{"job": first, "exit": 0}, {"job": first, "regex": f'x"{forged}'}]
+    words = [word for edge in edges for word in ("--after", json.dumps(edge))]
+    job = pending(cli, *words, "touch made")
+    assert [value for label, value in facts(cli, job) if label == "After"] == [
+        f"job {first[-8:]} ({json.dumps(title)}) to exit with 0",
+        f"job {first[-8:]} ({json.dumps(title)}) to print a line that matches {json.dumps(edges[1]['regex'])}",
+    ]
+    cli.ok("kill", job)
+
+
 @pytest.mark.usefixtures("system_path")
 def test_git_in_a_sandbox_is_asked_about_where_the_policy_says_so(cli: Cli, config: Path) -> None:
     rule = '[[policy.rule]]\ngit = "write"\nsandbox = "workspace-write"\ndecision = "ask"\n'

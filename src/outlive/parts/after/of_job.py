@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from outlive.answers import advice
 from outlive.core.ids import short_id
@@ -41,7 +41,7 @@ class Waiting(OfJob):
         checks.require(self.definition)
 
     def facts(self) -> Iterable[tuple[str, str]]:
-        return (("After", _listed(edges(self.definition))),)
+        return [("After", sentence(edge, json.dumps)) for edge in edges(self.definition)]
 
     def needs(self, state: State | None = None) -> Iterable[Need]:
         every = edges(self.definition)
@@ -114,10 +114,12 @@ def condition_word(condition: Mapping[str, object]) -> str | None:
     return f"{name}={value}" if isinstance(value, (str, int)) else None
 
 
-def sentence(edge: Edge) -> str:
-    """Return which job an edge waits for, and for what: "job 7Q2JV1AB (npm build) to exit with 0"."""
-    what = f"to exit with {edge.exit}" if edge.exit is not None else " or ".join(_in_words(one) for one in edge.until)
-    name = f" ({one_line(edge.name)})" if edge.name else ""
+def sentence(edge: Edge, quoted: Callable[[str], str] | None = None) -> str:
+    """Return which job an edge waits for, and for what: "job 7Q2JV1AB (npm build) to exit with 0". `quoted`: how texts stand in it
+    that must not look like words of ours."""
+    until = (_in_words(one, quoted or str) for one in edge.until)
+    what = f"to exit with {edge.exit}" if edge.exit is not None else " or ".join(until)
+    name = f" ({(quoted or one_line)(edge.name)})" if edge.name else ""
     return f"job {short_id(edge.job)}{name} {what}"
 
 
@@ -132,12 +134,14 @@ _SENTENCES = {
 }
 
 
-def _in_words(given: object) -> str:
+def _in_words(given: object, shown: Callable[[str], str]) -> str:
     members = given if isinstance(given, dict) else dict([str(given).partition("=")[::2]])
     name = next((name for name in ("idle", *_SENTENCES) if name in members), None)
     if name is None:
-        return _WORDS.get(str(given), str(given))
+        return _WORDS.get(str(given)) or shown(str(given))
     value = members[name]
     if name == "idle" or (name == "idle_ms" and not isinstance(value, (int, float))):
         return _SENTENCES["idle_ms"].format(value)
-    return _SENTENCES[name].format(duration(value) if name == "idle_ms" else value)
+    if name == "idle_ms":
+        return _SENTENCES[name].format(duration(value))
+    return _SENTENCES[name].format(shown(value) if isinstance(value, str) and not value.isdecimal() else value)
