@@ -54,6 +54,11 @@ HELD = [
 NOT_HELD = [
     '"$(pwd)/x"',
     "`pwd`/x",
+    "java -cp classes Main",
+    "go run ./cmd",
+    "cd a && gradle build",
+    "./gradlew build",
+    "pip install .",
     "$D/x",
     "cd $D && ./x",
     "D=a; $D/x",

@@ -23,6 +23,11 @@ DEEPEST = 3  # directories behind each other, interpreters that are scripts
 _READS_SCRIPTS = frozenset("script sed awk sql make cmake compiler".split())  # of harmless.py
 _READS_TOO = frozenset("julia expect gdb lldb deno bun uv npx just ansible-playbook Rscript".split())
 _READS_DIRECTORY = frozenset("npm pnpm yarn task cargo ninja rake nox tox".split())
+# They run what lies in a directory that is named, or in the current one, under names that only they know
+_FINDS = frozenset(
+    "java kotlin scala go pip pip3 pipx uv poetry hatch pdm gradle gradlew mvn mvnw ant sbt cmake meson scons bazel invoke inv fab doit "
+    "gulp grunt vite webpack vagrant docker docker-compose podman buildah terraform pulumi helm mix swift dart flutter zig".split()
+)
 _READS_INPUT = frozenset("xargs gxargs parallel env_parallel rush xe at batch crontab".split())
 _MOVING = frozenset("cd chdir pushd popd".split())
 # They change variables, and run nothing
@@ -155,6 +160,8 @@ class _Looked:
             first = words[1] if words[1:] else "-"
             script = 1 if not first.startswith(("-", "+")) else 2 if first in _CODE else len(words)
             unsure = [place for place in unsure if place <= script]
+        if name in _FINDS:
+            self.found.append(f"`{name}` runs what it finds in directories")
         if is_interpreter(name) or another:
             for word in (*(words[place] for place in sorted(unsure)), *_given(words)):
                 self._add_word(word)
