@@ -18,7 +18,8 @@ from outlive.core.record import Value
 from outlive.parts.permission.approvals import unheld
 from outlive.parts.permission.approvals.facts import decides
 from outlive.parts.permission.approvals.unheld import BRACES, DEEPEST, SOURCES, VARIABLE, is_interpreter
-from outlive.parts.permission.policy import links, runners
+from outlive.parts.permission.policy import runners
+from outlive.parts.permission.policy.system_files import is_fixed, is_program
 from outlive.system import fds
 from outlive.system.paths import stamp_of
 
@@ -220,7 +221,7 @@ class _Looked:
         self._programs = [os.path.join(cwd, place) for place in path.split(os.pathsep)]
 
     def _is_fixed(self, file: str) -> bool:
-        return links.is_fixed(file, self._cwd) and links.is_fixed(os.path.realpath(file), self._cwd)
+        return is_fixed(file, self._cwd) and is_fixed(os.path.realpath(file), self._cwd)
 
     def there(self, words: Iterable[str]) -> Iterator[str]:
         for word in words:
@@ -236,7 +237,7 @@ class _Looked:
                 yield from (one for one in matches if os.path.isfile(one) and not self._is_fixed(one))
 
     def _may_change(self, place: str) -> bool:
-        return not links.is_fixed(os.path.join(place, "-"), self._cwd)
+        return not is_fixed(os.path.join(place, "-"), self._cwd)
 
     def not_there(self, words: Iterable[str]) -> Iterator[str]:
         """Yield the paths at which a file would be taken that is not there."""
@@ -254,15 +255,12 @@ class _Looked:
                 yield file
 
     def is_program(self, word: str) -> bool:
-        return _IS_NAME.fullmatch(word) is not None and any(
-            os.access(file, os.X_OK) and os.path.isfile(file)
-            for file in (os.path.join(place, word) for place in self._programs)
-        )
+        found = (is_program(os.path.join(place, word)) for place in self._programs)
+        return _IS_NAME.fullmatch(word) is not None and any(found)
 
     def _before(self, program: str) -> list[str]:
         for number, place in enumerate(self._programs):
-            file = os.path.join(place, program)
-            if os.path.isfile(file) and os.access(file, os.X_OK):
+            if is_program(os.path.join(place, program)):
                 return [*filter(self._may_change, self._programs[:number])]
         return [*filter(self._may_change, self._programs)]
 
