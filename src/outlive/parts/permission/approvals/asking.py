@@ -97,8 +97,7 @@ def go_on(ctx: Context, job: JobDir, deadline: float | None, *, given: Given | N
     job, and its approval was asked for."""
     inspection = adoption.inspect_and_adopt(ctx, job)
     definition = inspection.definition
-    is_own = definition.owner == ctx.caller.owner and ownership.is_own(ctx, definition)
-    if not asked.is_asked(definition) or not is_own:
+    if not asked.is_asked(definition) or not is_starter(ctx, definition):
         raise OutliveError("invalid_state", f"job {short_id(job.job_id)} waits for no approval")
     ctx.job_id = job.job_id
     if given is not None and written.read(job) is None:
@@ -106,6 +105,11 @@ def go_on(ctx: Context, job: JobDir, deadline: float | None, *, given: Given | N
     answer = _answer(job, deadline)
     if answer is not None and answer.state == written.APPROVED:
         _have_started(ctx, job)
+
+
+def is_starter(ctx: Context, definition: Definition) -> bool:
+    """Return whether the caller is the client that made a job, in the same session."""
+    return definition.owner == ctx.caller.owner and ownership.is_own(ctx, definition)
 
 
 def take(ctx: Context, job: JobDir, state: str, always: bool, reason: str | None, *, by: str) -> None:

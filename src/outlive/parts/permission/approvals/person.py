@@ -87,11 +87,7 @@ def is_in_job(pid: int | None = None) -> bool:
 
 def _with_ancestors(pid: int) -> list[int]:
     """Return a process and those above it, without process 1."""
-    found: list[int] = []
-    while pid > 1 and pid not in found:
-        found.append(pid)
-        pid = process.parent(pid) or 0
-    return found
+    return [one for one in (pid, *process.ancestors(pid)) if one > 1]
 
 
 def _is_keeper(pid: int) -> bool:
@@ -119,9 +115,9 @@ def _is_left_behind(store: Store, pid: int) -> bool:
         return False
     mine = os.getuid()
     taken = [one for one in _with_ancestors(pid) if _is_taken_over(one) and _user(one) in (mine, None)]
-    starts = [start for start in map(process.start_time, taken) if start is not None]
     if not taken:
         return False
+    starts = [start for start in map(process.start_time, taken) if start is not None]
     return not starts or any(start <= max(starts) for start in lookup.starts_since_boot(store))
 
 

@@ -15,6 +15,7 @@ from outlive.core.quoted import cut
 from outlive.parts.permission.approvals.facts import decides
 from outlive.parts.permission.policy import commands_in, runners
 from outlive.parts.permission.policy.harmless import use_of
+from outlive.parts.permission.policy.use import Use
 
 SOURCES = frozenset((".", "source", "eval"))  # a shell runs what they are given, or what their words print
 VARIABLE = re.compile(r"\$(?:(\w+)|\{(\w+)\})")
@@ -35,9 +36,13 @@ _MOST_SHOWN = 3
 _SHOWN_CHARS = 60
 
 
+def _use(name: str) -> Use | None:
+    return use_of(name) or use_of(runners.plain(name))
+
+
 def is_interpreter(word: str) -> bool:
     name = os.path.basename(word)
-    use = use_of(name) or use_of(runners.plain(name))
+    use = _use(name)
     return shell_strings.is_shell(name) or name in _READS_TOO or (use is not None and use.check in _READS_SCRIPTS)
 
 
@@ -193,9 +198,9 @@ def _read_by_shells(words: list[str], unsure: Collection[int]) -> Iterator[str]:
 
 def _reads_its_input(words: Sequence[str]) -> bool:
     """Return whether an interpreter is given neither a script nor code."""
-    use = use_of(os.path.basename(words[0])) or use_of(runners.plain(os.path.basename(words[0])))
     if not is_interpreter(words[0]):
         return False
+    use = _use(os.path.basename(words[0]))
     takes = shell_strings.is_shell(words[0]) or (use is not None and use.check == "script") or "python" in words[0]
     rest = [
         word for word in words[1:] if not word.startswith(("-", "+")) or word.lstrip("-")[-1:] in ("c", "e", "m", "V")
