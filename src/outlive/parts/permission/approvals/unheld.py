@@ -29,7 +29,7 @@ _MOVING = frozenset("cd chdir pushd popd".split())
 # They change variables, and run nothing
 _SETTING = frozenset("export declare typeset readonly local set unset shopt setopt unsetopt let float integer".split())
 _CODE = frozenset("-c -e -m -E -p -r --eval --print".split())  # what stands behind is the code, or names it
-_ASSIGNMENT = re.compile(r"(?<![\w$-])([A-Za-z_]\w*)\+?=(\S*)")
+ASSIGNMENT = re.compile(r"(?<![\w$-])([A-Za-z_]\w*)\+?=(\S*)")
 _INPUT = re.compile(r"(?<!<)<(?![<(&])\s*[^\s$`;|&<>]+")  # of a file that is named
 _MOST_CHARS = 20_000
 _MOST_SHOWN = 3
@@ -100,7 +100,7 @@ class _Looked:
             if text.strip():
                 self.found.append(script.unsure or "it cannot be read")
             return
-        for name, value in _ASSIGNMENT.findall(text):
+        for name, value in ASSIGNMENT.findall(text):
             if name in ("PATH", "CDPATH") or (decides(name) and any(mark in value for mark in "$`")):
                 self.found.append(f"it sets {name}")
         outer, self._known = self._known, self._certain(script.commands, text)
