@@ -260,6 +260,13 @@ def test_a_variable_that_the_command_itself_sets_is_like_one_of_the_call(tmp_pat
         assert of("NOTE", "lib", shell=shell).unheld == []
 
 
+def test_a_script_of_any_language_is_noted(tmp_path: Path) -> None:
+    (tmp_path / "x").touch()
+    for program in ("R -f", "elixir", "groovy", "guile", "ocaml", "octave", "racket", "scala", "swipl"):
+        found = files.noted([f"{program} x"], ["sh", "-c"], str(tmp_path), {"PATH": "/usr/bin:/bin"}, {})
+        assert f"{tmp_path}/x" in found.stamps, program
+
+
 def test_a_file_of_an_option_that_is_not_there_yet_is_noted(cli: Cli, work: Path) -> None:
     job = asked(cli, "--", "git", "-c", "core.fsmonitor=./new", "status")
     written(work / "new", "evil")

@@ -22,7 +22,10 @@ VARIABLE = re.compile(r"\$(?:(\w+)|\{(\w+)\})")
 BRACES = re.compile(r"\{([^{}]*)\}")
 DEEPEST = 3  # directories behind each other, interpreters that are scripts
 _READS_SCRIPTS = frozenset("script sed awk sql make cmake compiler".split())  # of harmless.py
-_READS_TOO = frozenset("julia expect gdb lldb deno bun uv npx just ansible-playbook Rscript".split())
+_READS_TOO = frozenset(
+    "julia expect gdb lldb deno bun uv npx just ansible-playbook Rscript R ghci guile swipl sbcl clisp racket elixir iex ocaml "
+    "groovy scala jshell irb octave gnuplot bb clojure csi gosh janet fennel hy gforth maxima sage".split()
+)
 _READS_DIRECTORY = frozenset("npm pnpm yarn task cargo ninja rake nox tox".split())
 _READS_INPUT = frozenset("xargs gxargs parallel env_parallel rush xe at batch crontab".split())
 _MOVING = frozenset("cd chdir pushd popd".split())
