@@ -75,7 +75,7 @@ KEYS: dict[str, dict[str, tuple[str, object]]] = {
         # What of output is shown that is longer than an answer may be: render/sources.py
         "show": ("auto|plain", "auto"),
         # Which lines report a failure, besides those built in: parts/failures/lines/problem_matchers.py, in the file alone
-        "problem_matcher": (TABLES, None),
+        "problem_matcher": (TABLES, ()),
     },
     "serve": {"workdir": ("string", None)},
     "sandbox": {},  # parts/sandbox/settings.py

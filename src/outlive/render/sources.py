@@ -191,7 +191,7 @@ def view_of(
     config: Config, max_bytes: int, *, raw: bool = False, show: str | None = None, decoding: Decoding | None = None
 ) -> View:
     """Return the view of a call."""
-    matchers = config.get("output", "problem_matcher") or ()
+    matchers = config.get("output", "problem_matcher")
     view = View(max_bytes, raw, show or config.get("output", "show"), matchers, decoding)
     view.replay = True
     return view

@@ -93,6 +93,14 @@ def parent(pid: int) -> int | None:
     return int(fields[1]) if fields else None
 
 
+def ancestors(pid: int) -> list[int]:
+    """Return the processes above one, from its parent up."""
+    found: list[int] = []
+    while (above := parent(found[-1] if found else pid)) and above not in found:
+        found.append(above)
+    return found
+
+
 def session(pid: int) -> int | None:
     """Return the session of the process, 0 for one that began in another pid namespace; None if the process is gone."""
     fields = stat_fields(pid)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -84,7 +85,7 @@ def test_a_line_that_cannot_be_read_hides_no_other(tmp_path: Path) -> None:
     assert [*always.approved(str(tmp_path))] == ["k"]
 
 
-@pytest.mark.parametrize("spoil", ["readable", "short", "link"])
+@pytest.mark.parametrize("spoil", ["readable", "short", "link", "FIFO", "directory"])
 def test_a_secret_that_is_none_binds_nothing(tmp_path: Path, spoil: str) -> None:
     always.key_of(str(tmp_path), BASE, VALUES, None)
     secret = Path(always.secret_path(str(tmp_path)))
@@ -92,6 +93,12 @@ def test_a_secret_that_is_none_binds_nothing(tmp_path: Path, spoil: str) -> None
         secret.chmod(0o644)
     elif spoil == "short":
         secret.write_bytes(b"")
+    elif spoil == "FIFO":
+        secret.unlink()
+        os.mkfifo(secret, 0o600)
+    elif spoil == "directory":
+        secret.unlink()
+        secret.mkdir(0o700)
     else:
         secret.rename(tmp_path / "elsewhere")
         secret.symlink_to(tmp_path / "elsewhere")

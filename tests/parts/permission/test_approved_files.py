@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from outlive.parts.permission.approvals import files
 from outlive.parts.permission.approvals.files import _first_line
 from support.cli import Cli, configured
 from support.devices import opens_device
@@ -269,6 +270,31 @@ def test_a_file_within_the_value_of_a_variable_is_noted(cli: Cli, work: Path, sc
     written(work / "new", "evil")
     cli.ok("approve", job)
     assert cli.ok("wait", job)["reason"] == "denied"
+
+
+def test_a_variable_that_the_command_itself_sets_is_like_one_of_the_call(tmp_path: Path) -> None:
+    (tmp_path / "lib").mkdir()
+    (tmp_path / "x.so").touch()
+
+    def of(name: str, value: str, *, shell: bool) -> files.Noted:
+        words = [f"{name}={value} ls"] if shell else ["env", f"{name}={value}", "ls"]
+        return files.noted(words, ["sh", "-c"] if shell else [], str(tmp_path), {"PATH": "/usr/bin:/bin"}, {})
+
+    for shell in (True, False):
+        assert f"{tmp_path}/./x.so" in of("LD_PRELOAD", "./x.so", shell=shell).stamps
+        assert f"{tmp_path}/x.so" in of("GIT_CONFIG_GLOBAL", "x.so", shell=shell).stamps
+        assert (
+            "LD_LIBRARY_PATH names a directory, in which it may find what it runs"
+            in of("LD_LIBRARY_PATH", "lib", shell=shell).unheld
+        )
+        assert of("NOTE", "lib", shell=shell).unheld == []
+
+
+def test_a_script_of_any_language_is_noted(tmp_path: Path) -> None:
+    (tmp_path / "x").touch()
+    for program in ("R -f", "elixir", "groovy", "guile", "ocaml", "octave", "racket", "scala", "swipl"):
+        found = files.noted([f"{program} x"], ["sh", "-c"], str(tmp_path), {"PATH": "/usr/bin:/bin"}, {})
+        assert f"{tmp_path}/x" in found.stamps, program
 
 
 def test_a_file_of_an_option_that_is_not_there_yet_is_noted(cli: Cli, work: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from outlive.parts.permission.policy import commands_in, runners, system_shells
+from outlive.parts.permission.policy import commands_in, runners, system_files
 
 SH = ["sh", "-c"]
 
@@ -157,7 +157,7 @@ def test_a_shell_of_the_system_is_one(foreign: Path, shell: str) -> None:
 
 
 def test_a_shell_that_others_may_replace_is_none(foreign: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(system_shells, "_PLACES", frozenset({str(foreign)}))
-    assert not system_shells.is_of_the_system("bash", str(foreign)) or os.geteuid() == 0
+    monkeypatch.setattr(system_files, "_PLACES", frozenset({str(foreign)}))
+    assert not system_files.is_shell("bash", str(foreign)) or os.geteuid() == 0
     foreign.chmod(0o777)
-    assert not system_shells.is_of_the_system("bash", str(foreign))
+    assert not system_files.is_shell("bash", str(foreign))

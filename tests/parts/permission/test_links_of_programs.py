@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from outlive.parts.permission.answers import Checked
 from outlive.parts.permission.policy import decide, rules
 from outlive.parts.permission.policy.decide import Policy
 from outlive.parts.permission.policy.rules import Place, Rule
@@ -16,7 +17,7 @@ from outlive.system import paths
 TRUE = "/usr/bin/true"
 
 
-def found(cwd: Path, program: str, path: str = "/usr/bin:/bin", decides: str = "allow") -> decide.Decision:
+def found(cwd: Path, program: str, path: str = "/usr/bin:/bin", decides: str = "allow") -> Checked:
     rules = [Rule(1, {"program": [TRUE, "/usr/lib/tool"], "decision": decides})]
     policy = Policy("deny" if decides == "allow" else "allow", 0, rules)
     return decide.strictest(decide.decided(policy, [program], None, Place(str(cwd), path=path)))

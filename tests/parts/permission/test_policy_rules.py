@@ -9,6 +9,7 @@ import pytest
 
 from outlive import config
 from outlive.errors import OutliveError
+from outlive.parts.permission.answers import Checked
 from outlive.parts.permission.policy import commands_in, decide
 from outlive.parts.permission.policy.rules import Place
 from outlive.parts.permission.settings import policy_of
@@ -158,7 +159,7 @@ def test_along_the_path_of_a_profile_no_program_is_allowed_and_each_of_its_name_
     denies = policy(tmp_path, default("allow", rule(program='"/home/x/bin/i?"', decision='"deny"')))
     place = Place("/", path="/usr/bin:/bin")
 
-    def decided(found: decide.Policy, command: str, *shell: str) -> decide.Decision:
+    def decided(found: decide.Policy, command: str, *shell: str) -> Checked:
         return decide.strictest(decide.decided(found, [command], [*shell], place))
 
     for shell in (["sh", "-lc"], ["bash", "-l", "-c"], ["dash", "-cl"], ["zsh", "-c"]):
@@ -178,7 +179,7 @@ def test_what_a_variable_has_a_shell_read_first_may_change_the_path_too(tmp_path
     allows = policy(tmp_path, default("deny", rule(program='"/usr/bin/id"', env='["*"]', decision='"allow"')))
     denies = policy(tmp_path, default("allow", rule(program='"/home/x/bin/i?"', decision='"deny"')))
 
-    def decided(found: decide.Policy, command: str, **env: str) -> decide.Decision:
+    def decided(found: decide.Policy, command: str, **env: str) -> Checked:
         place = Place("/", path="/usr/bin:/bin", read_first=commands_in.read_first(env))
         return decide.strictest(decide.decided(found, [command], ["bash", "-c"], place))
 

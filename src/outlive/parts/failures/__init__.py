@@ -5,16 +5,14 @@ from __future__ import annotations
 
 from outlive.part import Part
 
-MATCHERS = "output.problem_matcher"
-
 
 class Failures(Part):
     name = "failures"
     arguments = {"context": "outlive.parts.failures.arguments:OF_LOG"}
-    tables = {MATCHERS: "outlive.parts.failures.lines.problem_matchers:checked"}
+    tables = {"output.problem_matcher": "outlive.parts.failures.lines.problem_matchers:checked"}
     of_job = "outlive.parts.failures.why:Why"
     fields = "outlive.parts.failures.answers:Before"
-    lines_of = {"previous": "outlive.parts.failures.saying:lines"}
+    lines_of = {"previous": "outlive.parts.failures.answers:lines"}
     log_lines = {"compare": "outlive.parts.failures.runs.compare:lines"}
     chosen = "outlive.parts.failures.lines.looked:chosen"
     telling = "outlive.parts.failures.lines.telling:telling"

@@ -264,4 +264,4 @@ def _reported(caller: Principal, output: Output) -> str | None:
     end = output.read(max(0, output.end - _SEARCHED_BYTES), output.end)
     if not _SIGNS.search(end):
         return None
-    return telling.reported(output, caller.config.get("output", "problem_matcher") or ())
+    return telling.telling(output, caller.config)

@@ -27,48 +27,35 @@ def said(look: Look) -> Said:
     if not state.finished or state.reason == "kill" or never_ran(state.state, state.reason):
         return Said(None, found)
     checkpoint()
-    if state.ended_badly:
-        return Said(Before(previous=previous(look)), found)
-    mended = _mended(look) if tests_passed(look.inspection, look.output) else None
-    return Said(mended and Before(previous=mended), found)
+    if not state.ended_badly and not tests_passed(look.inspection, look.output):
+        return Said(None, found)
+    run = previous(look)
+    return Said(Before(previous=run) if run is not None or state.ended_badly else None, found)
 
 
 def previous(look: Look) -> OtherRun | None:
     """Return the run before this one, with how many failures of it are gone and how many are new here where either
-    reports any; None if there is none."""
-    job = alike_runs.run_before(look.ctx.caller, look.inspection.definition)
-    if job is None:
-        return None
-    with job, Output(job) as before:
-        run = earlier_runs.described(job.job_id, job.read_state())
-        counted = _counted(look, before)
-    if counted is None:
-        return run
-    run.gone, run.new, run.names = counted.gone, counted.new, counted.names or None
-    failed = run.exit_code != 0 and counted.gone > 0 and not counted.shared
-    if failed and (counted.silent or run.exit_code != look.inspection.state.exit_code):
-        run.gone, run.names, run.different = None, None, True
-    return run
-
-
-def _mended(look: Look) -> OtherRun | None:
-    """Return the run before a job whose tests passed, if that failed, with its failures; None if one is left or new."""
-    job = alike_runs.run_before(look.ctx.caller, look.inspection.definition)
+    reports any; None if there is none. Of a job that ended well: None too if that run did not fail, or a failure is left
+    or new."""
+    job, now = alike_runs.run_before(look.ctx.caller, look.inspection.definition), look.inspection.state
     if job is None:
         return None
     with job, Output(job) as before:
         state = job.read_state()
-        if state is None or not state.ended_badly:
+        if not now.ended_badly and (state is None or not state.ended_badly):
             return None
-        run, counted = earlier_runs.described(job.job_id, state), _counted(look, before)
-    if counted is None or counted.shared or counted.new or not counted.gone:
+        run = earlier_runs.described(job.job_id, state)
+        added = look.ctx.caller.config.get("output", "problem_matcher")
+        counted = changes.of_failures(before, look.output, added)
+    if counted is None:
+        return run if now.ended_badly else None
+    if not now.ended_badly and (counted.shared or counted.new or not counted.gone):
         return None
-    run.gone, run.new, run.names = counted.gone, 0, counted.names or None
+    run.gone, run.new, run.names = counted.gone, counted.new, counted.names or None
+    failed = now.ended_badly and run.exit_code != 0 and counted.gone > 0 and not counted.shared
+    if failed and (counted.silent or run.exit_code != now.exit_code):
+        run.gone, run.names, run.different = None, None, True
     return run
-
-
-def _counted(look: Look, before: Output) -> changes.Counts | None:
-    return changes.of_failures(before, look.output, look.ctx.caller.config.get("output", "problem_matcher") or ())
 
 
 def _at_end(look: Look) -> list[Advice]:

@@ -217,19 +217,12 @@ def _facts(inspection: Inspection, job: JobDir, silent_ms: int, *, silent: bool)
 
 
 def _keepers(pid: int, members: Sequence[int]) -> list[Keeper]:
-    above = _ancestors(pid)
+    above = process.ancestors(pid)
     keepers = []
     for other in pipe_ends.kept_waiting_by(pid, members):
         doing = foreground.activity(other)
         keepers.append(Keeper(_name(other), other, doing, doing == foreground.CHILD and other in above))
     return keepers
-
-
-def _ancestors(pid: int) -> list[int]:
-    found: list[int] = []
-    while (above := process.parent(found[-1] if found else pid)) and above not in found:
-        found.append(above)
-    return found
 
 
 def _takes_keys(job: JobDir, pid: int) -> bool:

@@ -18,8 +18,8 @@ class Permission(Part):
         "policy forget": "outlive.parts.permission.verbs.policy:POLICY_FORGET",
     }
     for_person = {
-        "inbox": "outlive.parts.permission.at_terminal.questions:text",
-        "policy_list": "outlive.parts.permission.at_terminal.rules:text",
+        "inbox": "outlive.parts.permission.at_terminal.text:inbox",
+        "policy_list": "outlive.parts.permission.at_terminal.text:policy_list",
     }
     settings = {POLICY: "outlive.parts.permission.settings:KEYS"}
     gates = {POLICY: "outlive.parts.permission.gate:GATE"}

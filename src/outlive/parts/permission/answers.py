@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
 from outlive.answers import DECISIONS, FIRST, LAST, TIME, Answer, Fields, field, inline, maybe, optional
 from outlive.answers.job import (
     COMMAND,
@@ -80,7 +78,7 @@ class CheckedJobs(Fields):
     example: list[str] = field("The command of the newest of them.")
 
 
-class _Checked(Fields):
+class Checked(Fields):
     """One command."""
 
     command: list[str] = field("Its words; of a string that cannot be split, the string.")
@@ -88,9 +86,6 @@ class _Checked(Fields):
     rule: str = field("The rule that decided.")
     reason: str | None = field("The reason of the rule.")
     unknown: str | None = optional("Why it is not known what it runs.")
-
-
-Checked = Annotated[dict[str, object], _Checked]
 
 
 class PolicyCheck(Answer):  # of policy check

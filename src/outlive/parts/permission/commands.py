@@ -24,12 +24,13 @@ from outlive.jobs.context import Context, Decided, Principal
 from outlive.jobs.starting import boundary
 from outlive.jobs.starting.plan import Plan
 from outlive.launch import engines
+from outlive.parts.permission.answers import Checked
 from outlive.parts.permission.approvals import asked, files
 from outlive.parts.permission.approvals.asked import Approval, GivenInput
 from outlive.parts.permission.approvals.facts import decides, digest
 from outlive.parts.permission.approvals.person import namespaces
 from outlive.parts.permission.policy import always, commands_in, decide
-from outlive.parts.permission.policy.decide import Decision, Policy
+from outlive.parts.permission.policy.decide import Policy
 from outlive.parts.permission.policy.rules import ASK, DENY, Place
 from outlive.parts.permission.settings import policy_of
 from outlive.system import paths
@@ -46,13 +47,13 @@ _waited_for: WeakSet[Plan] = WeakSet()
 _asking = threading.Lock()
 
 
-def strictest_of(caller: Principal, policy: Policy, definition: Definition, overrides: Mapping[str, str]) -> Decision:
-    """Return the strictest decision about the commands of a job. `overrides`: the variables that its call sets."""
+def decided(caller: Principal, policy: Policy, definition: Definition, overrides: Mapping[str, str]) -> list[Checked]:
+    """Return the decision about each command of a job, also of its notifications. `overrides`: the variables that its call
+    sets."""
     place = _place(caller, definition, overrides)
     whole = definition.script is None
     decisions = decide.decided(policy, definition.command, definition.shell, place, whole=whole)
-    decisions += _of_sinks(caller, policy, definition, sink_commands(definition.notification))
-    return decide.strictest(decisions)
+    return decisions + _of_sinks(caller, policy, definition, _sink_commands(definition.notification))
 
 
 def require(ctx: Context, plan: Plan, *, ask: bool) -> None:
@@ -63,9 +64,9 @@ def require(ctx: Context, plan: Plan, *, ask: bool) -> None:
         assert policy is not None
         if ask:
             plan.definition = _bound(ctx.caller, plan.definition)
-        decision = strictest_of(ctx.caller, policy, plan.definition, plan.overrides)
+        decision = decide.strictest(decided(ctx.caller, policy, plan.definition, plan.overrides))
         ctx.decision = Decided(decision.decision, decision.rule)
-        _unless_denied(policy, [decision])
+        _unless_denied(policy, decision)
     except OutliveError:
         acts.about_to_start(ctx, "denied", plan)
         raise
@@ -91,7 +92,7 @@ def _bound(caller: Principal, definition: Definition) -> Definition:
         raise OutliveError("denied", f"{paths.moved(cwd, error)}; nothing was run", retryable=True) from error
 
 
-def _asked(decision: Decision, key: str | None, timeout_ms: int, plan: Plan, noted: files.Noted) -> Approval:
+def _asked(decision: Checked, key: str | None, timeout_ms: int, plan: Plan, noted: files.Noted) -> Approval:
     """Return what is asked, until when, and what a person is shown of the job that its definition
     does not hold: its input, and the variables of its files."""
     now, definition = time.time(), plan.definition
@@ -134,7 +135,7 @@ def _files(caller: Principal, plan: Plan) -> files.Noted:
         cwd = _OF_SINKS
     else:
         found = [files.noted(command, shell, cwd, {**caller.env, **called}, called)]
-    sinks = sink_commands(definition.notification)
+    sinks = _sink_commands(definition.notification)
     found += [files.noted([one], shell or caller.shell, cwd, caller.env, {}) for one in sinks]
     stamps = {path: stamp for one in found for path, stamp in one.stamps.items()}
     return files.Noted(stamps, [*dict.fromkeys(line for one in found for line in one.unheld)])
@@ -158,18 +159,18 @@ def check_sinks(caller: Principal, definition: Definition, notification: Notific
     """Raise denied unless every command that `notification` adds to a job's is allowed."""
     policy = policy_of(caller.config)
     assert policy is not None
-    before = sink_commands(definition.notification)
-    added = [command for command in sink_commands(notification) if command not in before]
-    decisions = _of_sinks(caller, policy, definition, added)
-    if decisions and _unless_denied(policy, decisions).decision == ASK:
-        raise denied(
-            decide.strictest(decisions),
-            "the user would have to be asked about",
-            "Name the command when the job is started: then the user is asked.",
-        )
+    before = _sink_commands(definition.notification)
+    added = [command for command in _sink_commands(notification) if command not in before]
+    if not added:
+        return
+    decision = decide.strictest(_of_sinks(caller, policy, definition, added))
+    _unless_denied(policy, decision)
+    if decision.decision == ASK:
+        hint = "Name the command when the job is started: then the user is asked."
+        raise _denied(decision, "the user would have to be asked about", hint)
 
 
-def sink_commands(notification: Notification) -> list[str]:
+def _sink_commands(notification: Notification) -> list[str]:
     """Return the shell commands that are told of a job's end and of hits in its output."""
     named = [notification.notify_command, *(watch.command for watch in notification.every_watch)]
     return list(dict.fromkeys(command for command in named if command))
@@ -193,7 +194,7 @@ def _place(caller: Principal, definition: Definition, overrides: Mapping[str, st
     )
 
 
-def _of_sinks(caller: Principal, policy: Policy, definition: Definition, commands: list[str]) -> list[Decision]:
+def _of_sinks(caller: Principal, policy: Policy, definition: Definition, commands: list[str]) -> list[Checked]:
     place = _place(caller, definition, {})
     if not place.is_seen:  # they run on this machine all the same
         place = place.changed(cwd=_OF_SINKS, is_seen=True)
@@ -201,26 +202,20 @@ def _of_sinks(caller: Principal, policy: Policy, definition: Definition, command
     return [one for command in commands for one in decide.decided(policy, [command], shell, place)]
 
 
-def _unless_denied(policy: Policy, decisions: list[Decision]) -> Decision:
-    strictest = decide.strictest(decisions)
-    if strictest.decision == DENY:
-        raise denied(strictest, "the policy denies")
-    if strictest.decision == ASK and not policy.ask_timeout_ms:
-        raise denied(strictest, "asking is off (ask_timeout = 0), and the policy asks the user about")
-    return strictest
+def _unless_denied(policy: Policy, decision: Checked) -> None:
+    if decision.decision == DENY:
+        raise _denied(decision, "the policy denies")
+    if decision.decision == ASK and not policy.ask_timeout_ms:
+        raise _denied(decision, "asking is off (ask_timeout = 0), and the policy asks the user about")
 
 
-def denied(decision: Decision, says: str, hint: str | None = None) -> OutliveError:
+def _denied(decision: Checked, says: str, hint: str | None = None) -> OutliveError:
     """Return the error that names the command, the rule and its reason. `says` stands before the
     command."""
     why = f": {decision.reason}" if decision.reason else ""
     return OutliveError(
         "denied",
-        f"{says} `{shown(decision.command)}` ({decision.rule}){why}; nothing was run",
-        hint=hint or (f"{_PLAIN} {_OTHER_WAY}" if decision.unread else _OTHER_WAY),
+        f"{says} `{cut(' '.join(decision.command), _SHOWN_CHARS)}` ({decision.rule}){why}; nothing was run",
+        hint=hint or (f"{_PLAIN} {_OTHER_WAY}" if decision.unknown else _OTHER_WAY),
         details={"rule": decision.rule, "reason": decision.reason, "command": decision.command},
     )
-
-
-def shown(command: list[str]) -> str:
-    return cut(" ".join(command), _SHOWN_CHARS)

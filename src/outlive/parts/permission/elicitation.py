@@ -25,7 +25,6 @@ from outlive.core.records import EXEC, Definition
 from outlive.errors import OutliveError
 from outlive.jobs import lookup
 from outlive.jobs.context import Context
-from outlive.jobs.told import ownership
 from outlive.mcp.caller import Request
 from outlive.mcp.json_safe import encodable_text
 from outlive.parts.permission.approvals import asking, facts, written
@@ -140,15 +139,9 @@ def of_task(about: Context, definition: Definition, job: JobDir) -> dict[str, ob
     """Return the `inputRequests` of a task whose job has not started for want of an approval: none if it was answered,
     for another client than the starter of the job, and for a client that approves nothing."""
     rights = about.caller.rights
-    if rights is None or not has_user() or not rights.allows(EXEC) or not rights.approves:
-        return {}
-    if (
-        definition.owner != about.caller.owner
-        or not ownership.is_own(about, definition)
-        or written.read(job) is not None
-    ):
-        return {}
-    form = question(definition)
+    may_answer = rights is not None and rights.allows(EXEC) and rights.approves and has_user()
+    is_open = may_answer and asking.is_starter(about, definition) and written.read(job) is None
+    form = question(definition) if is_open else None
     if form is None:
         return {}
     request = types.ElicitRequest(params=form)

@@ -53,13 +53,8 @@ class Permission(Extension):
 
     def _asks(self, ctx: Request) -> Callable[[Context, Definition], bool] | None:
         """Return what asks the user of the client about a job; None if the client shows no forms."""
-        if (
-            not self._calls.config.has(POLICY)
-            or not elicitation.can_ask(ctx)
-            or not self._caller_of(ctx).rights.approves
-        ):
-            return None
-        if not elicitation.has_user():
+        is_decided, approves = self._calls.config.has(POLICY), self._caller_of(ctx).rights.approves
+        if not (is_decided and approves and elicitation.can_ask(ctx) and elicitation.has_user()):
             return None
         by_answer = elicitation.is_by_answer(ctx)
         start_soon = threads.from_thread(ctx.lifespan_context.start_soon)

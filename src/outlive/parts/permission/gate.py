@@ -13,6 +13,7 @@ from outlive.jobs.starting.plan import Plan
 from outlive.parts.permission import commands
 from outlive.parts.permission.approvals import asked, asking, facts, pending, written
 from outlive.parts.permission.policy.rules import ASK
+from outlive.store import history
 from outlive.store.inspection.inspection import Inspection
 from outlive.store.job_dir import JobDir
 
@@ -26,17 +27,15 @@ class Gate(gate.Gate):
 
     def note_held(self, job: JobDir, definition: Definition) -> None:
         about = asked.of(definition)
-        assert about is not None
-        written.record_asked(job, about)
+        history.record(job, history.APPROVAL_ASKED, rule=about.rule, reason=about.reason)
 
     def hold(self, job: JobDir) -> int:
         return written.hold(job)
 
     def is_open(self, ctx: Context, job: JobDir, definition: Definition) -> bool:
-        about = asked.of(definition)
-        assert about is not None
-        ctx.decision = Decided(ASK, about.rule)  # another process may have decided
-        return written.is_approved(job)
+        ctx.decision = Decided(ASK, asked.of(definition).rule)  # another process may have decided
+        given = written.read(job)
+        return given is not None and given.state == written.APPROVED
 
     def refusal(self, job: JobDir) -> OutliveError:
         name = short_id(job.job_id)
@@ -56,7 +55,12 @@ class Gate(gate.Gate):
         return asking.withdraw(ctx, job)
 
     def require_changeable(self, job: JobDir) -> None:
-        pending.require_answered(job)
+        if written.read(job) is None:  # what was shown stays as it is
+            raise OutliveError(
+                "invalid_state",
+                f"job {short_id(job.job_id)} waits for the user's approval, which is about the job as it is",
+                hint="Change it after the answer, or withdraw it with kill and start it anew.",
+            )
 
     def answer_here(self, ctx: Context, job: JobDir, inspection: Inspection, *, read_only: bool) -> Inspection:
         from outlive.parts.permission.at_terminal import ask  # late: 20 ms, for a person
@@ -64,7 +68,10 @@ class Gate(gate.Gate):
         return ask.about(ctx, job, read_only=read_only) if ask.is_pending(job, inspection) else inspection
 
     def shown(self, job: JobDir, definition: Definition) -> dict[str, object]:
-        return facts.of_approval(job, definition)
+        answer = written.shown(job, definition)
+        if answer["state"] == written.PENDING:
+            answer["facts"] = facts.shown(definition)
+        return answer
 
     def hint(self, job: JobDir, inspection: Inspection) -> str | None:
         return pending.hint(job, inspection)

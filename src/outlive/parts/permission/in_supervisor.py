@@ -12,8 +12,7 @@ class Approved(Added):
     """What is done for one such job."""
 
     def begin(self, state: State) -> State:
-        about = asked.of(self.definition)
-        changed = None if about is None else asked.changed(about)
+        changed = asked.changed(asked.of(self.definition))
         if changed is not None:
             raise spawn.Changed(0, changed)
         return state

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from outlive import limits
 from outlive.config import Config
-from outlive.parts.failures import MATCHERS
 from outlive.parts.failures.lines.looked import compiled
 from outlive.parts.failures.lines.problem_matchers import Matcher, Matchers
 from outlive.render.plain_text import readable
@@ -17,7 +16,7 @@ _FARTHER_BYTES = 256 * 1024  # before them, if they report no failure: `make -k`
 
 def telling(output: Output, config: Config) -> str | None:
     """Return the line that says why, by the matchers of the configuration too."""
-    return reported(output, config.get(*MATCHERS.split(".")) or ())
+    return reported(output, config.get("output", "problem_matcher"))
 
 
 def reported(output: Output, added: tuple[Matcher, ...]) -> str | None:

@@ -5,15 +5,12 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
-from contextlib import suppress
 
 from outlive.core import shell_strings
 from outlive.core.quoted import one_line
 from outlive.core.record import Value
 from outlive.core.records import Definition
-from outlive.core.started import never_ran
-from outlive.errors import OutliveError
-from outlive.jobs import lookup, programs
+from outlive.jobs import programs
 from outlive.jobs.context import Context, Principal
 from outlive.jobs.told import ownership
 from outlive.parts.failures.runs import earlier_runs
@@ -99,16 +96,9 @@ def nearest(caller: Principal, wanted: Definition) -> tuple[str, str] | None:
 def _runs_before(
     caller: Principal, wanted: Definition, *words: str, passed: bool = False
 ) -> Iterator[tuple[JobDir, Definition]]:
-    """Yield the jobs made before this one that ran and ended, whose definitions hold these words."""
+    """Return the jobs made before this one that ran and ended, whose definitions hold these words."""
     parts = [json.dumps(word)[1:-1].encode() for word in words]
-    for job in lookup.defined_with(caller, *parts, before=wanted.job_id, most=earlier_runs.SEARCHED_JOBS):
-        with suppress(OSError, OutliveError):  # damaged, or removed meanwhile
-            definition, state = job.read_meta(), job.read_state()
-            ran = state is not None and state.finished and not never_ran(state.state, state.reason)
-            if ran and not (passed and state is not None and state.ended_badly):
-                yield job, definition
-                continue
-        job.close()
+    return earlier_runs.ended(caller, *parts, before=wanted.job_id, passed=passed)
 
 
 def _step(definition: Definition) -> Step | None:

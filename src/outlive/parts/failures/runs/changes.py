@@ -13,6 +13,7 @@ from outlive.answers.other_run import OtherRun
 from outlive.answers.output import Excerpt
 from outlive.answers.reading import LogLines
 from outlive.core.ids import short_id
+from outlive.core.quoted import cut
 from outlive.core.record import Value
 from outlive.core.units import size
 from outlive.parts.failures.lines.chosen_lines import RARE, SAYS, Lines, best
@@ -103,7 +104,7 @@ def _name(line: bytes) -> str:
     """Return what a line calls the test or the place that failed, or its beginning."""
     text = " ".join(line.decode("utf-8", "replace").split())
     name = next((found[1] for found in (one.search(text) for one in _NAMES) if found), text)
-    return name if len(name) <= _NAME_CHARS else f"{name[: _NAME_CHARS - 1]}…"
+    return cut(name, _NAME_CHARS)
 
 
 def _reported(output: Output, added: tuple[Matcher, ...]) -> _Reported:

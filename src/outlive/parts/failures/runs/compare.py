@@ -44,7 +44,7 @@ def lines(log: LogCall, text: str) -> LogLines:
             total_lines=log.lines.total(),
             hint=_nothing(ctx, definition, text),
         )
-    added = ctx.config.get("output", "problem_matcher") or ()
+    added = ctx.config.get("output", "problem_matcher")
     with run, Output(run) as output, closing(Lines(run, output, log.stream)) as lines:
         before = output.steady(changes.Printed, lines, added)
         compared = earlier_runs.described(run.job_id, run.read_state())

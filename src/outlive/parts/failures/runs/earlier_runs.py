@@ -19,7 +19,7 @@ from outlive.jobs.context import Context, Principal
 from outlive.store.job_dir import JobDir
 
 PREVIOUS, PASSED = "previous", "passed"
-SEARCHED_JOBS = 500  # those made last before this one
+_SEARCHED_JOBS = 500  # those made last before this one
 
 
 def find(caller: Principal, definition: Definition, *, passed: bool = False) -> JobDir | None:
@@ -34,9 +34,26 @@ def runs_of(
     """Yield those of the newest jobs, made before this one, that are a run of the same; the caller closes them."""
     command, cwd = (json.dumps(one, separators=(",", ":")) for one in (wanted.command, wanted.cwd))
     parts = (f'"command":{command}'.encode(), f'"cwd":{cwd}'.encode())
-    for job in lookup.defined_with(caller, *parts, before=before, most=SEARCHED_JOBS):
-        if _is_run_of(wanted, job, passed=passed):
+    for job, definition in ended(caller, *parts, before=before, passed=passed):
+        if are_same(definition, wanted):
             yield job
+        else:
+            job.close()
+
+
+def ended(
+    caller: Principal, *parts: bytes, before: str | None, passed: bool = False
+) -> Iterator[tuple[JobDir, Definition]]:
+    """Yield those of the newest jobs, made before this one, that ran and ended, with `passed` with 0, and whose definitions
+    hold these texts, as lookup.defined_with; the caller closes them."""
+    for job in lookup.defined_with(caller, *parts, before=before, most=_SEARCHED_JOBS):
+        try:
+            definition, state = job.read_meta(), job.read_state()
+        except (OSError, OutliveError):  # damaged, or removed meanwhile
+            definition, state = Definition(), None
+        has_run = state is not None and state.finished and not never_ran(state.state, state.reason)
+        if has_run and not (passed and state is not None and state.ended_badly):
+            yield job, definition
         else:
             job.close()
 
@@ -62,20 +79,6 @@ def described(job_id: str, state: State | None) -> OtherRun:
         now = time.time()
         run.ago_ms = max(0, round((now - seconds_or(state.finished_at, now)) * 1000))
     return run
-
-
-def _is_run_of(wanted: Definition, job: JobDir, *, passed: bool) -> bool:
-    try:
-        definition, state = job.read_meta(), job.read_state()
-    except (OSError, OutliveError):  # damaged, or removed meanwhile
-        return False
-    return (
-        are_same(definition, wanted)
-        and state is not None
-        and state.finished
-        and not never_ran(state.state, state.reason)
-        and not (passed and state.ended_badly)
-    )
 
 
 def _facts(definition: Definition) -> tuple[object, ...]:

@@ -62,7 +62,7 @@ def failures(ctx: Context, job_id: str) -> dict[str, Any]:
         inspection = adoption.inspect_and_adopt(ctx, job)
         with Output(job) as output:
             source = Source(job, output, more=not inspection.state.finished, raw=False, text=text_of(output, None))
-            added = ctx.config.get("output", "problem_matcher") or ()
+            added = ctx.config.get("output", "problem_matcher")
             failed = inspection.state.ended_badly
             said = job_answer.said_by_parts(Look(ctx, inspection, job, output)).fields
             found, total = looked.failures(source, added, _MOST_FAILURES, failed=failed)

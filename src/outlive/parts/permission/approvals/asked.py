@@ -40,13 +40,15 @@ class Approval(Record, omitted=("input", "file_env", "env_sha256", "files", "unh
     unheld: list[str] | None = None  # what else it runs, as sentences say
 
 
-def of(definition: Definition) -> Approval | None:
-    """Return what is asked about a job; None if nothing is. A question that cannot be read counts as expired."""
+def is_asked(definition: Definition) -> bool:
+    """Return whether a person is asked about a job, or was, before it starts."""
+    return definition.kept.get(MEMBER) is not None
+
+
+def of(definition: Definition) -> Approval:
+    """Return what is asked about a job. A question that cannot be read, or is not there, counts as expired."""
     content = definition.kept.get(MEMBER)
-    if content is None:
-        return None
-    is_whole = isinstance(content, dict) and Approval.misfit(content) is None
-    return Approval.of(content) if is_whole else Approval()
+    return Approval.of(content) if isinstance(content, dict) and Approval.misfit(content) is None else Approval()
 
 
 def changed(about: Approval) -> str | None:

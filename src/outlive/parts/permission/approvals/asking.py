@@ -97,8 +97,7 @@ def go_on(ctx: Context, job: JobDir, deadline: float | None, *, given: Given | N
     job, and its approval was asked for."""
     inspection = adoption.inspect_and_adopt(ctx, job)
     definition = inspection.definition
-    is_own = definition.owner == ctx.caller.owner and ownership.is_own(ctx, definition)
-    if asked.of(definition) is None or not is_own:
+    if not asked.is_asked(definition) or not is_starter(ctx, definition):
         raise OutliveError("invalid_state", f"job {short_id(job.job_id)} waits for no approval")
     ctx.job_id = job.job_id
     if given is not None and written.read(job) is None:
@@ -106,6 +105,11 @@ def go_on(ctx: Context, job: JobDir, deadline: float | None, *, given: Given | N
     answer = _answer(job, deadline)
     if answer is not None and answer.state == written.APPROVED:
         _have_started(ctx, job)
+
+
+def is_starter(ctx: Context, definition: Definition) -> bool:
+    """Return whether the caller is the client that made a job, in the same session."""
+    return definition.owner == ctx.caller.owner and ownership.is_own(ctx, definition)
 
 
 def take(ctx: Context, job: JobDir, state: str, always: bool, reason: str | None, *, by: str) -> None:
@@ -116,7 +120,7 @@ def take(ctx: Context, job: JobDir, state: str, always: bool, reason: str | None
     require_person(ctx.store, job.read_meta())
     _, first = _write(ctx, job, state, by, reason)
     if always and first:
-        remember(job.read_meta(), by)
+        _remember(job.read_meta(), by)
 
 
 def _write(ctx: Context, job: JobDir, state: str, by: str, reason: str | None) -> tuple[written.Decision, bool]:
@@ -128,11 +132,10 @@ def _write(ctx: Context, job: JobDir, state: str, by: str, reason: str | None) -
         raise from_os(f"writing {job.path}/{written.FILE}", error, on="store") from error
 
 
-def remember(definition: Definition, by: str) -> None:
+def _remember(definition: Definition, by: str) -> None:
     """Approve the same command, with everything that decides what it does, from now on. Errors: io_error."""
     directory = state_directory(os.environ)
-    about = asked.of(definition)
-    key = None if about is None else about.key
+    key = asked.of(definition).key
     if key is None:
         message = f"it was approved once, not always: no secret could be kept in {always.secret_path(directory)}"
         raise OutliveError("io_error", message, hint="Make it a file of yours with mode 0600, or delete it.")
@@ -172,10 +175,13 @@ def _settled(ctx: Context, job: JobDir) -> Inspection:
 # --- the person who answers -----------------------------------------------------------------------
 
 
-def decide(ctx: Context, job: JobDir, state: str, *, by: str, reason: str | None = None) -> Inspection:
-    """Write a person's answer about a pending job down, and have it take effect.
+def decide(
+    ctx: Context, job: JobDir, state: str, *, by: str, reason: str | None = None, always: bool = False
+) -> Inspection:
+    """Write a person's answer about a pending job down, and have it take effect. With `always` the same command, with
+    everything that decides what it does, is approved from now on.
 
-    Errors: invalid_state if the job waits for none, or was answered before.
+    Errors: denied, io_error, invalid_state if the job waits for no answer, or was answered before.
     """
     inspection = adoption.inspect_and_adopt(ctx, job)
     require_person(ctx.store, inspection.definition)
@@ -190,15 +196,19 @@ def decide(ctx: Context, job: JobDir, state: str, *, by: str, reason: str | None
     fault_points.at("approve_written")
     if state == written.APPROVED:
         _have_started(ctx, job)
-        return adoption.inspect_and_adopt(ctx, job)  # on another host it may still be `created`
+        inspection = adoption.inspect_and_adopt(ctx, job)  # on another host it may still be `created`
+        if always:
+            _remember(inspection.definition, by)
+        return inspection
     return _settled(ctx, job)
 
 
 def _require_pending(inspection: Inspection, job: JobDir) -> None:
-    given = written.read(job) if asked.of(inspection.definition) is not None else None
+    is_asked = asked.is_asked(inspection.definition)
+    given = written.read(job) if is_asked else None
     if given is not None:
         raise _answered(job, given)
-    if asked.of(inspection.definition) is None or inspection.state.state != "created":
+    if not is_asked or inspection.state.state != "created":
         raise OutliveError(
             "invalid_state",
             f"job {short_id(job.job_id)} waits for no approval",

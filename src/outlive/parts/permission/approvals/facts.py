@@ -16,9 +16,8 @@ from outlive.core import quoted
 from outlive.core.ids import sha256
 from outlive.core.record import Value
 from outlive.core.records import Definition, Notification
-from outlive.parts.permission.approvals import asked, written
+from outlive.parts.permission.approvals import asked
 from outlive.parts.permission.approvals.asked import Approval
-from outlive.store.job_dir import JobDir
 
 _MASKED = "(masked: its value is shown nowhere)"
 _LISTED = 3  # entries of a list in the sandbox; of more, which the configuration holds, their number is shown
@@ -54,14 +53,6 @@ def shown(definition: Definition) -> list[dict[str, object]]:
     return [fact.to_dict() for fact in of(definition)]
 
 
-def of_approval(job: JobDir, definition: Definition) -> dict[str, object]:
-    """Return what became of the approval of a job, and as long as it is pending the facts."""
-    answer = written.shown(job, definition)
-    if answer["state"] == written.PENDING:
-        answer["facts"] = shown(definition)
-    return answer
-
-
 def text(definition: Definition) -> str:
     return "\n".join(f"{fact.label}: {fact.value}" for fact in of(definition))
 
@@ -69,11 +60,9 @@ def text(definition: Definition) -> str:
 def fits_a_form(definition: Definition) -> bool:
     """Return whether a form can show all: the facts are short, and command and input are whole in
     them."""
-    about = asked.of(definition)
-    given = None if about is None else about.input
-    return (
-        definition.script is None and len(text(definition)) <= limits.FORM_CHARS and not (given and given.text is None)
-    )
+    given = asked.of(definition).input
+    is_whole = definition.script is None and (given is None or given.text is not None)
+    return is_whole and len(text(definition)) <= limits.FORM_CHARS
 
 
 def digest(variables: Mapping[str, str]) -> str:
@@ -82,7 +71,7 @@ def digest(variables: Mapping[str, str]) -> str:
 
 
 def _pairs(definition: Definition) -> Iterator[tuple[str, str]]:
-    about = asked.of(definition) or Approval()
+    about = asked.of(definition)
     yield from _command(definition)
     of_rule = about.command
     if of_rule and of_rule != definition.command and " ".join(of_rule) not in " ".join(definition.command):

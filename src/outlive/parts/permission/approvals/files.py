@@ -18,7 +18,8 @@ from outlive.core.record import Value
 from outlive.parts.permission.approvals import unheld
 from outlive.parts.permission.approvals.facts import decides
 from outlive.parts.permission.approvals.unheld import BRACES, DEEPEST, SOURCES, VARIABLE, is_interpreter
-from outlive.parts.permission.policy import links, runners
+from outlive.parts.permission.policy import runners
+from outlive.parts.permission.policy.system_files import is_fixed, is_program
 from outlive.system import fds
 from outlive.system.paths import stamp_of
 
@@ -81,14 +82,17 @@ def noted(
     does. `env`: the variables of the job without secret ones, of which the call sets `called`."""
     # No other values: they might be secret, and the paths are stored
     known = {name: value for name, value in {**env, "PWD": cwd}.items() if os.path.isabs(value)}
+    sets = [*called.items(), *(one for text in command for one in unheld.ASSIGNMENT.findall(text))]
+    deciding = [(name, value) for name, value in sets if decides(name)]
     reached = _Reached()
     reached.of_places += ["CDPATH says where `cd` leads"] if env.get("CDPATH") else []
     reached.any += [
         f"{name} names a directory, in which it may find what it runs"
-        for name, value in called.items()
-        if decides(name) and name not in _HELD and any(os.path.isdir(os.path.join(cwd, one)) for one in _parts(value))
+        for name, value in deciding
+        if name not in _HELD and any(os.path.isdir(os.path.join(cwd, one)) for one in _parts(value))
     ]
-    stamps = _stamps(command, shell, cwd, env.get("PATH") or os.defpath, known, called, reached)
+    of_variables = _of_variables([value for _, value in deciding], known)
+    stamps = _stamps(command, shell, cwd, env.get("PATH") or os.defpath, known, of_variables, reached)
     return Noted(stamps, unheld.sentences(command, shell, known, reached.any, reached.of_places))
 
 
@@ -98,7 +102,7 @@ def _stamps(
     cwd: str,
     path: str,
     known: Mapping[str, str],
-    called: Mapping[str, str],
+    of_variables: Sequence[str],
     reached: _Reached,
 ) -> dict[str, list[int]]:
     every = [*filter(None, _words(command, known))]
@@ -111,7 +115,6 @@ def _stamps(
         or not SOURCES.isdisjoint(firsts)
         or not all(map(shell_strings.is_shell, shell[:1]))
     )
-    of_variables = _of_variables(called, known)
     looked = _Looked(cwd, path, words, reached)
     programs = [word for word in (*words, *of_variables) if looked.is_program(word)]
     starts = any(map(_starts_another, (*each, *([word] for word in words))))
@@ -139,9 +142,8 @@ def _starts_another(words: Sequence[str]) -> bool:
     return not is_interpreter(words[0]) and runners.runs_another(words) is not None
 
 
-def _of_variables(called: Mapping[str, str], known: Mapping[str, str]) -> list[str]:
-    """Return what the values of a call's variables may name: a value may be a path, a list of them, or a command."""
-    values = [value for name, value in called.items() if decides(name)]
+def _of_variables(values: Iterable[str], known: Mapping[str, str]) -> list[str]:
+    """Return what the values of variables may name: a value may be a path, a list of them, or a command."""
     return [
         *dict.fromkeys(part for value in values for part in (*_parts(value), *filter(None, _words([value], known))))
     ]
@@ -214,7 +216,7 @@ class _Looked:
         self._programs = [os.path.join(cwd, place) for place in path.split(os.pathsep)]
 
     def _is_fixed(self, file: str) -> bool:
-        return links.is_fixed(file, self._cwd) and links.is_fixed(os.path.realpath(file), self._cwd)
+        return is_fixed(file, self._cwd) and is_fixed(os.path.realpath(file), self._cwd)
 
     def there(self, words: Iterable[str]) -> Iterator[str]:
         for word in words:
@@ -230,7 +232,7 @@ class _Looked:
                 yield from (one for one in matches if os.path.isfile(one) and not self._is_fixed(one))
 
     def _may_change(self, place: str) -> bool:
-        return not links.is_fixed(os.path.join(place, "-"), self._cwd)
+        return not is_fixed(os.path.join(place, "-"), self._cwd)
 
     def not_there(self, words: Iterable[str]) -> Iterator[str]:
         """Yield the paths at which a file would be taken that is not there."""
@@ -248,15 +250,12 @@ class _Looked:
                 yield file
 
     def is_program(self, word: str) -> bool:
-        return _IS_NAME.fullmatch(word) is not None and any(
-            os.access(file, os.X_OK) and os.path.isfile(file)
-            for file in (os.path.join(place, word) for place in self._programs)
-        )
+        found = (is_program(os.path.join(place, word)) for place in self._programs)
+        return _IS_NAME.fullmatch(word) is not None and any(found)
 
     def _before(self, program: str) -> list[str]:
         for number, place in enumerate(self._programs):
-            file = os.path.join(place, program)
-            if os.path.isfile(file) and os.access(file, os.X_OK):
+            if is_program(os.path.join(place, program)):
                 return [*filter(self._may_change, self._programs[:number])]
         return [*filter(self._may_change, self._programs)]
 

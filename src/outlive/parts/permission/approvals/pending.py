@@ -18,7 +18,6 @@ from outlive.jobs.context import Context, Decided
 from outlive.jobs.starting import boundary, making
 from outlive.jobs.starting.plan import Plan
 from outlive.parts.permission.approvals import asked, facts, written
-from outlive.parts.permission.approvals.asked import Approval
 from outlive.parts.permission.approvals.person import is_person
 from outlive.parts.permission.policy.rules import ASK
 from outlive.store import history
@@ -45,17 +44,14 @@ def start(ctx: Context, job: JobDir, plan: Plan | None = None) -> socket.socket 
         state = job.read_state()
         if state is None or state.state != "created":
             return None
-        if plan is None and needs_asker(job.read_meta()):
-            locks.close()
-            _deny(ctx, job, FORGOTTEN)
-            return None
-        changed = _moved(job.read_meta())
-        if changed is None:
+        definition = job.read_meta()
+        refused = FORGOTTEN if plan is None and needs_asker(definition) else _moved(definition)
+        if refused is None:
             plan = plan or making.plan_of_created(ctx.caller, job)
-            changed = _changed(plan)
-        if plan is None or changed is not None:
+            refused = _changed(plan)
+        if plan is None or refused is not None:
             locks.close()
-            _deny(ctx, job, changed)
+            _deny(ctx, job, refused)
             return None
         _renew(ctx, job, plan)
         if not history.recorded(job, history.APPROVED):
@@ -63,8 +59,7 @@ def start(ctx: Context, job: JobDir, plan: Plan | None = None) -> socket.socket 
             history.record(job, history.APPROVED, by=given.by, reason=given.reason)
         ctx.store.mark_live(job.job_id)
         fault_points.at("approve_locked")
-        about = asked.of(plan.definition) or Approval()
-        ctx.decision = Decided(ASK, about.rule)
+        ctx.decision = Decided(ASK, asked.of(plan.definition).rule)
         sock = making.hand_over(ctx, plan, job, locks)
         making.await_start(job, sock, locks)
         return sock
@@ -93,9 +88,9 @@ def _moved(definition: Definition) -> str | None:
 def _changed(plan: Plan) -> str | None:
     """Return a sentence if the job would have other variables than a person was shown, or run other files."""
     about = asked.of(plan.definition)
-    if about is not None and about.env_sha256 is not None and about.env_sha256 != facts.digest(plan.overrides):
+    if about.env_sha256 is not None and about.env_sha256 != facts.digest(plan.overrides):
         return _CHANGED
-    return None if about is None else asked.changed(about)
+    return asked.changed(about)
 
 
 def start_unheard(ctx: Context, job: JobDir, plan: Plan | None = None) -> None:
@@ -103,16 +98,6 @@ def start_unheard(ctx: Context, job: JobDir, plan: Plan | None = None) -> None:
     sock = start(ctx, job, plan)
     if sock is not None:
         sock.close()
-
-
-def require_answered(job: JobDir) -> None:
-    """Raise invalid_state if a person is being asked about the job: what was shown stays as it is."""
-    if written.read(job) is None:
-        raise OutliveError(
-            "invalid_state",
-            f"job {short_id(job.job_id)} waits for the user's approval, which is about the job as it is",
-            hint="Change it after the answer, or withdraw it with kill and start it anew.",
-        )
 
 
 # Masked values and a caller's own stdin are in no file
@@ -188,7 +173,7 @@ def hint(job: JobDir, inspection: Inspection) -> str | None:
         return None
     if written.read(job) is not None:
         return "It is approved and about to start."
-    name, about = short_id(job.job_id), asked.of(inspection.definition) or Approval()
+    name, about = short_id(job.job_id), asked.of(inspection.definition)
     why = f": {about.reason}" if about.reason else ""
     long = "" if facts.fits_a_form(inspection.definition) else " It is too long for a form."
     return (

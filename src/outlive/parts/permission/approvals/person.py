@@ -27,7 +27,7 @@ _REAPERS = frozenset({b"systemd"})
 _FIRST_PID, _FIRST_CGROUP = "pid:[4026531836]", "cgroup:[4026531835]"
 
 
-def require_person(store: Store | None = None, definition: Definition | None = None) -> None:
+def require_person(store: Store, definition: Definition | None = None) -> None:
     """Raise denied inside a job: no job approves another one, nor itself. `definition`: of the job
     that is asked about."""
     if is_in_job():
@@ -36,7 +36,7 @@ def require_person(store: Store | None = None, definition: Definition | None = N
             "this process belongs to a job, and a job neither approves nor denies",
             hint="A person does that in a terminal of their own.",
         )
-    hidden = None if store is None else _hidden_in(store, definition, os.getpid())
+    hidden = _hidden_in(store, definition, os.getpid())
     if hidden:
         raise OutliveError(
             "denied",
@@ -61,11 +61,7 @@ def require_person_here(store: Store) -> None:
 
 def is_person(store: Store) -> bool:
     """Return whether `require_person` lets this process pass."""
-    try:
-        require_person(store)
-    except OutliveError:
-        return False
-    return True
+    return not (is_in_job() or _hidden_in(store, None, os.getpid()))
 
 
 def is_person_at(store: Store, pid: int) -> bool:
@@ -91,11 +87,7 @@ def is_in_job(pid: int | None = None) -> bool:
 
 def _with_ancestors(pid: int) -> list[int]:
     """Return a process and those above it, without process 1."""
-    found: list[int] = []
-    while pid > 1 and pid not in found:
-        found.append(pid)
-        pid = process.parent(pid) or 0
-    return found
+    return [one for one in (pid, *process.ancestors(pid)) if one > 1]
 
 
 def _is_keeper(pid: int) -> bool:
@@ -123,9 +115,9 @@ def _is_left_behind(store: Store, pid: int) -> bool:
         return False
     mine = os.getuid()
     taken = [one for one in _with_ancestors(pid) if _is_taken_over(one) and _user(one) in (mine, None)]
-    starts = [start for start in map(process.start_time, taken) if start is not None]
     if not taken:
         return False
+    starts = [start for start in map(process.start_time, taken) if start is not None]
     return not starts or any(start <= max(starts) for start in lookup.starts_since_boot(store))
 
 
@@ -164,9 +156,8 @@ def _hidden_in(store: Store, definition: Definition | None, pid: int) -> str | N
     if mine == Namespaces(boot=mine.boot, pid=_FIRST_PID, cgroup=_FIRST_CGROUP):
         return None
     others = _of_live_jobs(store)
-    about = None if definition is None else asked.of(definition)
-    if about is not None and about.asker is not None:
-        others.append(about.asker)
+    asker = None if definition is None else asked.of(definition).asker
+    others += [] if asker is None else [asker]
     here = [other for other in others if other.boot == mine.boot]
     if mine.pid != _FIRST_PID and any(other.pid not in ("", mine.pid) for other in here):
         return "pid"

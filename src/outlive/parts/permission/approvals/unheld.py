@@ -15,13 +15,17 @@ from outlive.core.quoted import cut
 from outlive.parts.permission.approvals.facts import decides
 from outlive.parts.permission.policy import commands_in, runners
 from outlive.parts.permission.policy.harmless import use_of
+from outlive.parts.permission.policy.use import Use
 
 SOURCES = frozenset((".", "source", "eval"))  # a shell runs what they are given, or what their words print
 VARIABLE = re.compile(r"\$(?:(\w+)|\{(\w+)\})")
 BRACES = re.compile(r"\{([^{}]*)\}")
 DEEPEST = 3  # directories behind each other, interpreters that are scripts
 _READS_SCRIPTS = frozenset("script sed awk sql make cmake compiler".split())  # of harmless.py
-_READS_TOO = frozenset("julia expect gdb lldb deno bun uv npx just ansible-playbook Rscript".split())
+_READS_TOO = frozenset(
+    "julia expect gdb lldb deno bun uv npx just ansible-playbook Rscript R ghci guile swipl sbcl clisp racket elixir iex ocaml "
+    "groovy scala jshell irb octave gnuplot bb clojure csi gosh janet fennel hy gforth maxima sage".split()
+)
 _READS_DIRECTORY = frozenset("npm pnpm yarn task cargo ninja rake nox tox".split())
 # They run what lies in a directory that is named, or in the current one, under names that only they know
 _FINDS = frozenset(
@@ -33,16 +37,20 @@ _MOVING = frozenset("cd chdir pushd popd".split())
 # They change variables, and run nothing
 _SETTING = frozenset("export declare typeset readonly local set unset shopt setopt unsetopt let float integer".split())
 _CODE = frozenset("-c -e -m -E -p -r --eval --print".split())  # what stands behind is the code, or names it
-_ASSIGNMENT = re.compile(r"(?<![\w$-])([A-Za-z_]\w*)\+?=(\S*)")
+ASSIGNMENT = re.compile(r"(?<![\w$-])([A-Za-z_]\w*)\+?=(\S*)")
 _INPUT = re.compile(r"(?<!<)<(?![<(&])\s*[^\s$`;|&<>]+")  # of a file that is named
 _MOST_CHARS = 20_000
 _MOST_SHOWN = 3
 _SHOWN_CHARS = 60
 
 
+def _use(name: str) -> Use | None:
+    return use_of(name) or use_of(runners.plain(name))
+
+
 def is_interpreter(word: str) -> bool:
     name = os.path.basename(word)
-    use = use_of(name) or use_of(runners.plain(name))
+    use = _use(name)
     return shell_strings.is_shell(name) or name in _READS_TOO or (use is not None and use.check in _READS_SCRIPTS)
 
 
@@ -100,7 +108,7 @@ class _Looked:
             if text.strip():
                 self.found.append(script.unsure or "it cannot be read")
             return
-        for name, value in _ASSIGNMENT.findall(text):
+        for name, value in ASSIGNMENT.findall(text):
             if name in ("PATH", "CDPATH") or (decides(name) and any(mark in value for mark in "$`")):
                 self.found.append(f"it sets {name}")
         outer, self._known = self._known, self._certain(script.commands, text)
@@ -200,9 +208,9 @@ def _read_by_shells(words: list[str], unsure: Collection[int]) -> Iterator[str]:
 
 def _reads_its_input(words: Sequence[str]) -> bool:
     """Return whether an interpreter is given neither a script nor code."""
-    use = use_of(os.path.basename(words[0])) or use_of(runners.plain(os.path.basename(words[0])))
     if not is_interpreter(words[0]):
         return False
+    use = _use(os.path.basename(words[0]))
     takes = shell_strings.is_shell(words[0]) or (use is not None and use.check == "script") or "python" in words[0]
     rest = [
         word for word in words[1:] if not word.startswith(("-", "+")) or word.lstrip("-")[-1:] in ("c", "e", "m", "V")

@@ -14,8 +14,7 @@ from outlive.core.record import Record
 from outlive.core.records import APPROVALS, Definition
 from outlive.core.units import seconds_or, timestamp
 from outlive.parts.permission.approvals import asked
-from outlive.parts.permission.approvals.asked import Approval
-from outlive.store import atomic_file, history
+from outlive.store import atomic_file
 from outlive.store.job_dir import JobDir
 from outlive.system import fds, locks
 from outlive.system.fds import Closing
@@ -32,11 +31,6 @@ class Decision(Record):
     by: str | None = None
     reason: str | None = None
     at: str | None = None
-
-
-def record_asked(job: JobDir, request: Approval) -> None:
-    """Write into the history that approval is asked for. Call it with the job's locks held."""
-    history.record(job, history.APPROVAL_ASKED, rule=request.rule, reason=request.reason)
 
 
 def read(job: JobDir) -> Decision | None:
@@ -57,11 +51,6 @@ def read_or_expire(job: JobDir, definition: Definition) -> Decision | None:
     """Return the answer; None while there is none and time for one. Errors: OSError."""
     given = read(job)
     return answer(job, EXPIRED)[0] if given is None and not seconds_left(definition) else given
-
-
-def is_approved(job: JobDir) -> bool:
-    answer = read(job)
-    return answer is not None and answer.state == APPROVED
 
 
 def answer(job: JobDir, state: str, *, by: str | None = None, reason: str | None = None) -> tuple[Decision, bool]:
@@ -87,7 +76,7 @@ def answer(job: JobDir, state: str, *, by: str | None = None, reason: str | None
 
 def seconds_left(definition: Definition) -> float:
     """Return how long an answer may still take, in seconds."""
-    return max(0.0, seconds_or((asked.of(definition) or Approval()).expires_at, 0) - time.time())
+    return max(0.0, seconds_or(asked.of(definition).expires_at, 0) - time.time())
 
 
 def hold(job: JobDir) -> int:
@@ -105,11 +94,10 @@ def is_held(job: JobDir) -> bool:
 
 def shown(job: JobDir, definition: Definition) -> dict[str, object]:
     """Return the member `approval` of answers."""
-    request = asked.of(definition) or Approval()
-    about = {"rule": request.rule, "reason": request.reason, "expires_at": request.expires_at or None}
-    answer = read(job)
+    request, answer = asked.of(definition), read(job)
+    said = {"state": PENDING if answer is None else answer.state, "rule": request.rule, "reason": request.reason}
     if answer is None:
-        return {"state": PENDING, **{name: value for name, value in about.items() if value is not None}}
-    given = {"by": answer.by, "at": answer.at, "answer": answer.reason}
-    facts = {"rule": about["rule"], "reason": about["reason"], **given}
-    return {"state": answer.state, **{name: value for name, value in facts.items() if value is not None}}
+        said["expires_at"] = request.expires_at or None
+    else:
+        said |= {"by": answer.by, "at": answer.at, "answer": answer.reason}
+    return {name: value for name, value in said.items() if value is not None}

@@ -25,11 +25,7 @@ _LEAST_COLUMNS = 20
 
 
 def is_pending(job: JobDir, inspection: Inspection) -> bool:
-    return (
-        asked.of(inspection.definition) is not None
-        and inspection.state.state == "created"
-        and written.read(job) is None
-    )
+    return asked.is_asked(inspection.definition) and inspection.state.state == "created" and written.read(job) is None
 
 
 def about(ctx: Context, job: JobDir, *, read_only: bool) -> Inspection:
@@ -57,13 +53,10 @@ def decide(ctx: Context, job: JobDir, inspection: Inspection, line: str, way: st
     """Take a person's answer as `take`; print nothing. An answer that is none leaves the job pending."""
     word, _, reason = line.strip().partition(" ")
     word, reason, by = word.lower(), reason.strip(), person(way)
-    if word in (*_ONCE, *_ALWAYS):
-        inspection = asking.decide(ctx, job, written.APPROVED, by=by, reason=reason or None)
-        if word in _ALWAYS:
-            asking.remember(inspection.definition, by)
-    elif word in _NO:
-        inspection = asking.decide(ctx, job, written.DENIED, by=by, reason=reason or None)
-    return inspection
+    if word not in (*_ONCE, *_ALWAYS, *_NO):
+        return inspection
+    state = written.DENIED if word in _NO else written.APPROVED
+    return asking.decide(ctx, job, state, by=by, reason=reason or None, always=word in _ALWAYS)
 
 
 def what_became(inspection: Inspection) -> str:
@@ -89,8 +82,7 @@ def shown(inspection: Inspection) -> str:
     definition = inspection.definition
     name = short_id(definition.job_id)
     lines = [piece for line in facts.text(definition).splitlines() for piece in _folded(line)]
-    about = asked.of(definition)
-    until = None if about is None else about.expires_at
+    until = asked.of(definition).expires_at
     return "\n".join([f"Job {name} waits for approval until {until}.", "", *lines, ""])
 
 

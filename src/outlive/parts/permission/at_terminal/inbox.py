@@ -18,7 +18,7 @@ from outlive.jobs.context import Context
 from outlive.parts.permission.answers import APPROVAL, Inbox, Question
 from outlive.parts.permission.approvals.person import require_person_here
 from outlive.parts.permission.at_terminal import ask
-from outlive.parts.permission.at_terminal.questions import NOTHING, about
+from outlive.parts.permission.at_terminal.text import NOTHING, about
 from outlive.parts.permission.verbs.inbox import question_of
 from outlive.verbs import spelling
 from outlive.verbs.spec import GlobalOptions, Verb

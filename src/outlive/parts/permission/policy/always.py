@@ -17,6 +17,7 @@ from outlive import parts
 from outlive.core.ids import sha256
 from outlive.core.members import parse_json
 from outlive.core.records import Definition
+from outlive.system.fds import Closing, open_regular
 
 Approvals = dict[str, dict[str, object]]  # by key
 
@@ -60,21 +61,14 @@ def key_of(
 
 def _secret(directory: str) -> bytes | None:
     """Return the secret of this user, made at its first use; None if there can be none, or others may read it."""
-    for _ in range(2):
-        try:
-            fd = os.open(secret_path(directory), os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
-        except FileNotFoundError:
-            if not _made_secret(directory):
-                return None
-            continue
-        except OSError:
-            return None
-        try:
+    if not os.path.lexists(secret_path(directory)) and not _made_secret(directory):
+        return None
+    try:
+        with Closing(open_regular(secret_path(directory), os.O_NOFOLLOW)) as fd:
             secret = os.read(fd, _SECRET_BYTES + 1)
             return secret if len(secret) == _SECRET_BYTES and not os.fstat(fd).st_mode & 0o077 else None
-        finally:
-            os.close(fd)
-    return None
+    except OSError:
+        return None
 
 
 def _made_secret(directory: str) -> bool:
@@ -122,19 +116,12 @@ def has(directory: str, key: str | None) -> bool:
         return False
 
 
-def forget(directory: str, key: str, *, by: str, at: str) -> None:
-    """Take an approval back. Errors: OSError."""
-    add(directory, {"forgotten": key, "by": by, "at": at})
-
-
 def add(directory: str, entry: Mapping[str, object]) -> None:
-    """Add an approval: {key, command, cwd, by, at}. Errors: OSError."""
+    """Add an approval: {key, command, cwd, by, at}, or take one back: {forgotten: key, by, at}. Errors: OSError."""
     os.makedirs(directory, mode=0o700, exist_ok=True)
     fd = os.open(path(directory), os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
-    try:
+    with Closing(fd):
         os.write(fd, json.dumps({**entry}).encode() + b"\n")
-    finally:
-        os.close(fd)
 
 
 def _entry_in(line: str) -> dict[str, Any]:

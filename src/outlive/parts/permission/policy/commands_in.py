@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from outlive import limits
 from outlive.core import shell_strings
 from outlive.core.record import Value
-from outlive.parts.permission.policy import runners, system_shells
+from outlive.parts.permission.policy import runners, system_files
 from outlive.parts.permission.policy.harmless import use_of
 
 # How a shell is called to run a string
@@ -78,7 +78,7 @@ def commands(
     if not shell_strings.is_shell(shell[0]) or not shell[1:] or not _STRING_FLAGS.issuperset(shell[1:]):
         return [Command([text], unread=f"the shell `{' '.join(shell)}` reads it")]
     found, why = _split(text)
-    if not system_shells.is_of_the_system(shell[0], path):  # it may do more than a shell would
+    if not system_files.is_shell(shell[0], path):  # it may do more than a shell would
         foreign = f"`{shell[0]}` is no shell of the system"
         return [Command([*shell, text], unread=foreign), *(one.changed(unread=foreign) for one in found)]
     why = why if whole else _TOO_LONG

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from outlive.core.record import Value
+from outlive.parts.permission.answers import Checked
 from outlive.parts.permission.policy import commands_in, runners
 from outlive.parts.permission.policy.rules import (
     ALLOW,
@@ -39,37 +39,23 @@ class Policy(Value):
     rules: Sequence[Rule]
 
 
-class Decision(Value):
-    """What was decided about a command, by which rule, and why."""
-
-    command: list[str]
-    unread: str | None
-    decision: str
-    rule: str
-    reason: str | None
-
-    def to_dict(self) -> dict[str, Any]:
-        answer = {"command": self.command, "decision": self.decision, "rule": self.rule, "reason": self.reason}
-        return answer | ({"unknown": self.unread} if self.unread else {})
-
-
 def decided(
     policy: Policy, words: list[str], shell: list[str] | None, place: Place, *, whole: bool = True
-) -> list[Decision]:
+) -> list[Checked]:
     """Return the decision about each command of a job: of `words`, or of the string in it that
     `shell` runs. Without `whole` the string is the beginning of a longer one."""
     read = commands_in.commands(words, shell, place.path, whole=whole, variables=place.read_first)
     return [_of(policy, command, place) for command in read]
 
 
-def strictest(decisions: Sequence[Decision]) -> Decision:
+def strictest(decisions: Sequence[Checked]) -> Checked:
     """Return the strictest of several decisions; of equal ones the first."""
     return max(decisions, key=lambda one: DECISIONS.index(one.decision))
 
 
-def _of(policy: Policy, command: commands_in.Command, place: Place) -> Decision:
-    def by(decision: str, rule: str, reason: str | None) -> Decision:
-        return Decision(command.argv, command.unread, decision, rule, reason)
+def _of(policy: Policy, command: commands_in.Command, place: Place) -> Checked:
+    def by(decision: str, rule: str, reason: str | None) -> Checked:
+        return Checked(command=command.argv, decision=decision, rule=rule, reason=reason, unknown=command.unread)
 
     has_programs = any(rule.program for rule in policy.rules)
     way = program_way(command, place) if has_programs and place.is_seen else None

@@ -11,7 +11,8 @@ from outlive.core.nearest import meant
 from outlive.core.record import Value
 from outlive.core.records import GIT, SANDBOXES
 from outlive.errors import misconfigured
-from outlive.parts.permission.policy import commands_in, links, runners
+from outlive.parts.permission.policy import commands_in, runners
+from outlive.parts.permission.policy.system_files import is_fixed, is_program
 from outlive.system.paths import followed, is_in
 
 ALLOW, ASK, DENY = DECISIONS = ("allow", "ask", "deny")  # the later, the stricter
@@ -102,7 +103,7 @@ class Rule:
         on_way = [*way.links] if self.program and way is not None else []
         if place.is_seen:
             on_way += [link for one in self.directory if one.has(place, is_allowed=True) for link in one.links]
-        return links.changeable(on_way, place.cwd)
+        return next((link for link in on_way if not is_fixed(link, place.cwd)), None)
 
     def _holds(self, command: commands_in.Command, place: Place, way: Way | None) -> bool:
         if self.decision == ALLOW and not self._may_allow(command, place):
@@ -243,7 +244,7 @@ def program_way(command: commands_in.Command, place: Place) -> Way | None:
         way = _way(program)
         if any(is_in(link, ["/proc"]) for link in way.links):  # it leads elsewhere for another process
             return None
-        if os.sep in name or (os.path.isfile(program) and os.access(program, os.X_OK)):
+        if os.sep in name or is_program(program):
             return way
     return Way([], [])
 

@@ -35,10 +35,8 @@ def _decided(ctx: Context, named: str, decision: str, reason: str | None, *, alw
     by = person(f"outlive {ctx.verb or verb}")
     (require_person_here if ctx.face == "cli" else require_person)(ctx.store)
     with lookup.open_exactly(ctx, named, verb, NO_TITLES) as job:
-        inspection = asking.decide(ctx, job, decision, by=by, reason=reason)
+        inspection = asking.decide(ctx, job, decision, by=by, reason=reason, always=always)
         definition, state = inspection.definition, inspection.state
-        if always:
-            asking.remember(definition, by)
         ended = state.finished and state.message
         return {
             "job": Job(job_id=job.job_id, state=state.state),

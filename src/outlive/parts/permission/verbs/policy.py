@@ -10,7 +10,7 @@ from typing import Any
 from outlive import limits
 from outlive.core.base_directories import state_directory
 from outlive.core.env_files import check_env
-from outlive.core.records import GIT, SANDBOXES, Sandbox
+from outlive.core.records import GIT, SANDBOXES, Definition, Sandbox, Script
 from outlive.core.units import timestamp
 from outlive.errors import argument, from_os, invalid
 from outlive.jobs import acts, definition, lookup
@@ -19,9 +19,9 @@ from outlive.jobs.context import Context
 from outlive.jobs.starting import boundary
 from outlive.parts.permission import commands
 from outlive.parts.permission.answers import Always, CheckedJobs, Forgotten, PolicyCheck, PolicyList, Rule
-from outlive.parts.permission.policy import always, commands_in, decide
+from outlive.parts.permission.policy import always, decide
 from outlive.parts.permission.policy.always import Approvals
-from outlive.parts.permission.policy.rules import ALLOW, ASK, DECISIONS, DENY, Place
+from outlive.parts.permission.policy.rules import ALLOW, ASK, DECISIONS, DENY
 from outlive.parts.permission.settings import policy_of
 from outlive.parts.user import person
 from outlive.system.waiting import checkpoint
@@ -56,9 +56,8 @@ def policy_check(
     there = definition.host_of(ctx.caller, host)
     directory = definition.directory_on(ctx.caller, there, cwd)
     variables = check_env(env or {})
-    policy = policy_of(ctx.config)
     granted = boundary.granted(ctx.caller, there, {"sandbox": sandbox, "git": git})
-    mode, network = granted.mode, granted.network
+    mode = granted.mode
     answer = PolicyCheck(
         decision=ALLOW,
         rule=None,
@@ -67,29 +66,24 @@ def policy_check(
         config=ctx.config.path,
         cwd=directory,
         host=there.name if there else None,
-        sandbox={"mode": mode, "network": network, "git": granted.git} if mode != OFF else None,
+        sandbox={"mode": mode, "network": granted.network, "git": granted.git} if mode != OFF else None,
     )
+    policy = policy_of(ctx.config)
     if policy is None:
         return answer
-    path = variables.get("PATH") or ctx.env.get("PATH") or os.defpath
-    may = granted.git if mode != OFF else "write"
-    of_sandbox = Sandbox(mode=mode, environment=[*(ctx.config.set_in("sandbox").get("environment") or ())])
-    inherited = ctx.env if mode == OFF else boundary.of_part().inherited(of_sandbox, {**ctx.env})
-    first = commands_in.read_first({**inherited, **variables})
-    is_seen = there is None or not there.engine.mirrors
-    place = Place(
-        os.path.realpath(directory) if is_seen else directory,
-        path=path,
-        sandbox=mode,
-        git=may,
-        variables=[*variables],
-        read_first=first,
-        is_seen=is_seen,
+    inherits = [*(ctx.config.set_in("sandbox").get("environment") or ())]
+    job = Definition(
+        command=words,
+        shell=wrapper,
+        script=None if script is None else Script(),
+        cwd=directory,
+        host=answer.host,
+        sandbox=Sandbox(mode=mode, git=granted.git, environment=inherits) if mode != OFF else None,
     )
-    decided = decide.decided(policy, words, wrapper, place, whole=script is None)
+    decided = commands.decided(ctx.caller, policy, job, variables)
     deciding = decide.strictest(decided)
     answer.decision, answer.rule, answer.reason = deciding.decision, deciding.rule, deciding.reason
-    answer.commands = [one.to_dict() for one in decided]
+    answer.commands = decided
     return answer
 
 
@@ -105,7 +99,8 @@ def _checked_history(ctx: Context) -> PolicyCheck:
         if policy is None:
             counts[ALLOW] += 1
             continue
-        one = commands.strictest_of(ctx.caller, policy, known, {**dict.fromkeys(known.masked_env, ""), **known.env})
+        variables = {**dict.fromkeys(known.masked_env, ""), **known.env}
+        one = decide.strictest(commands.decided(ctx.caller, policy, known, variables))
         counts[one.decision] += 1
         new = CheckedJobs(decision=one.decision, rule=one.rule, reason=one.reason, jobs=0, example=known.command)
         groups.setdefault((one.decision, one.rule, one.reason), new).jobs += 1
@@ -160,7 +155,8 @@ def policy_forget(ctx: Context, *, approval: list[str] | None = None, everything
     acts.about_to(ctx, "policy forget", approvals=[one.id for one in forgotten])
     for key in dict.fromkeys(keys):
         try:
-            always.forget(state_directory(os.environ), key, by=person("outlive policy forget"), at=timestamp())
+            taken_back = {"forgotten": key, "by": person("outlive policy forget"), "at": timestamp()}
+            always.add(state_directory(os.environ), taken_back)
         except OSError as error:
             raise from_os(f"writing {path}", error) from error
     return Forgotten(path=path, forgotten=forgotten)

@@ -1,9 +1,10 @@
-"""The questions of `outlive inbox` as text."""
+"""The answers of `outlive inbox` and `outlive policy list` as text."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from outlive.cli import human
 from outlive.cli.text import Style, line
 from outlive.core import quoted
 from outlive.core.units import duration, seconds_or
@@ -12,7 +13,13 @@ from outlive.parts.permission.answers import APPROVAL
 NOTHING = "Nothing waits for you.\n"
 
 
-def text(answer: dict[str, Any], style: Style, *, verbose: bool = False) -> str:
+def policy_list(answer: dict[str, Any], style: Style, *, verbose: bool) -> str:
+    if answer["rules"] or answer["approvals"]:
+        return human.fields(answer, style)
+    return "There are no rules, and nothing was approved for good.\n"
+
+
+def inbox(answer: dict[str, Any], style: Style, *, verbose: bool) -> str:
     """Return the questions for a person who reads them where nothing can be asked."""
     questions = [about(one, style) for one in answer["questions"]] or [NOTHING]
     notes = [f"{answer['skipped']} could not be read." if answer["skipped"] else "", line(answer.get("hint") or "")]
