@@ -72,7 +72,7 @@ def main() -> None:
     assert not large, f"what imports {large} has to be left out too: each fork would cost more"
     if "outlive" in words:
         _work_out(for_servers="outlive.mcp" not in left_out)
-    os.environ.clear()  # what a copy would do; none has fault points
+    _clear_environment()
     gc.freeze()
     assert len(os.listdir("/proc/self/task")) == 1, "a thread would be missing in each copy"
     poller = select.poll()
@@ -206,18 +206,28 @@ def _entry() -> str:
     return os.path.join(os.path.dirname(outlive.__file__), "__main__.py")
 
 
-def _take_environment(env: dict[bytes, bytes]) -> None:
-    """Fill the environment, also where /proc shows it and the arguments (proc_pid_stat(5), fields 48-51)."""
-    os.environb.update(env)
+_areas: list[int] = []  # start and end of where /proc shows the arguments, and of the environment
+
+
+def _clear_environment() -> None:
+    """Leave of the environment, of which no copy has anything, a filling where /proc shows it (proc_pid_stat(5), fields 48-51).
+    It is that of the last variable of a copy: thousands of empty ones would be split from each other by each reader."""
+    os.environ.clear()
     with open("/proc/self/stat", "rb") as file:
         fields = file.read().rpartition(b")")[2].split()
-    argv_start, argv_end, env_start, env_end = (int(field) for field in fields[45:49])
-    argv = b"\0".join(map(os.fsencode, sys.orig_argv))
-    # One variable fills the area: thousands of empty ones would be split from each other by each reader
+    _areas.extend(map(int, fields[45:49]))
+    ctypes.memset(_areas[2], ord("-"), _areas[3] - _areas[2] - 1)
+
+
+def _take_environment(env: dict[bytes, bytes]) -> None:
+    """Fill the environment, also where /proc shows it and the arguments."""
+    os.environb.update(env)
+    argv_start, argv_end, env_start, env_end = _areas
+    argv = b"\0".join(map(os.fsencode, sys.orig_argv)).ljust(argv_end - argv_start, b"\0")
     padded = b"".join(b"%b=%b\0" % pair for pair in env.items()) + b"PADDING="
-    for data, fill, start, end in ((argv, b"\0", argv_start, argv_end), (padded, b"-", env_start, env_end)):
-        assert len(data) < end - start, f"{len(data)} bytes do not fit in {end - start}"
-        ctypes.memmove(start, data.ljust(end - start - 1, fill) + b"\0", end - start)
+    for data, start, end in ((argv, argv_start, argv_end), (padded, env_start, env_end - 1)):
+        assert len(data) <= end - start, f"{len(data)} bytes do not fit in {end - start}"
+        ctypes.memmove(start, data, len(data))
     if _FAULT_POINT in env:
         importlib.reload(sys.modules[_FAULT_POINTS])
 

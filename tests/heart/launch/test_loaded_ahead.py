@@ -92,13 +92,13 @@ def _reachable(loaded: Iterable[str], never_called: frozenset[str] = IN_A_SERVER
 @functools.cache
 def _imported(module: str, never_called: frozenset[str]) -> set[str]:
     """The modules of ours that a module imports at any time, other than for a type checker, or in these functions."""
-    tree = ast.parse(_file(module).read_bytes())
-    tests = [node for node in ast.walk(tree) if isinstance(node, ast.If) and _named(node.test) == "TYPE_CHECKING"]
+    nodes = [*ast.walk(ast.parse(_file(module).read_bytes()))]
+    tests = [node for node in nodes if isinstance(node, ast.If) and _named(node.test) == "TYPE_CHECKING"]
     branches = [branch for test in tests for branch in test.body]
-    branches += [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) and node.name in never_called]
+    branches += [node for node in nodes if isinstance(node, ast.FunctionDef) and node.name in never_called]
     never = {id(node) for branch in branches for node in ast.walk(branch)}
     imported: set[str] = set()
-    for node in ast.walk(tree):
+    for node in nodes:
         if id(node) in never:
             continue
         names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
