@@ -104,16 +104,13 @@ def _import_all(name: str, left_out: set[str]) -> None:
 
 
 def _work_out(*, for_servers: bool) -> None:
-    """Work out what follows from our code alone and is kept at its first use: patterns, and tables of records and parts."""
+    """Work out what follows from our code alone and is kept at its first use: tables of records and parts. No patterns: RE2 is
+    large code, of which a guardian is told when its job needs it."""
     from outlive import __main__, config, parts  # noqa: F401 - what a copy begins with
     from outlive.core.record import Record
 
     for table in (config.file.known, parts.every, parts.gates, parts.verbs):
         table()
-    shapes, looked = map(parts.loaded, ("outlive.parts.masks.shapes", "outlive.parts.failures.lines.looked"))
-    with contextlib.suppress(ImportError):  # RE2 is not made for every machine
-        _ = shapes and shapes._compiled()
-        _ = looked and looked.compiled(())
     kinds = [Record]
     for kind in kinds:  # which grows
         kinds += kind.__subclasses__()
