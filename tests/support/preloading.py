@@ -1,12 +1,12 @@
 """The process that has imported all code of outlive and forks a copy of itself for each start that a test asks for.
 
 It is a program (`python preloading.py SOCKET LISTENER PACKAGE,… PLACE`), started by `preloaded.py`, which says why a copy is
-as good as a real start, and when it is not. It has one thread and imports, first from PLACE if that is not empty; only its
-copies run code of outlive.
+as good as a real start, and when it is not. It has one thread and imports, first from PLACE if that is not empty, and works
+out what is the same in every process; only its copies run other code of outlive.
 
 A server starts a fork server, with an interpreter of its own. A copy of a server asks the process that has the code of
 calls for a fork instead, by LISTENER's address. Both the fork and the server have their code from files of which a server
-makes archives in memory; they are made once, and each server has its copies. A copy asks there for a mirror too.
+makes archives in memory; they are made once, and all servers have the same. A copy asks there for a mirror too.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ _PR_GET_TID_ADDRESS = 40
 _SYS_CLONE3 = 435  # the same on every architecture
 ANSWER_S = 60
 MAIN = "import sys; from outlive.__main__ import main; sys.exit(main())"
-# Reads the environment when it is imported, so a copy imports it again
-_READS_ENVIRONMENT = "outlive.system.fault_points"
+# Reads this variable when it is imported, so a copy that has it imports the module again
+_FAULT_POINTS, _FAULT_POINT = "outlive.system.fault_points", b"OUTLIVE_CRASH_AT"
 
 _SIGNALS = sorted(map(int, signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP, signal.SIGPIPE, signal.SIGXFSZ}))
 
@@ -50,6 +50,7 @@ _LIMITS = sorted({getattr(resource, name) for name in dir(resource) if name.star
 
 _popen: Any = subprocess.Popen  # with its private parts
 _execute = _popen._execute_child
+_parameters = inspect.signature(_execute)
 _MIRROR = "outlive.parts.hosts.ssh.mirror_process"
 
 _libc = ctypes.PyDLL(None, use_errno=True)  # holds the lock of the interpreter, as os.fork does
@@ -69,8 +70,9 @@ def main() -> None:
             _import_all(word, left_out)
     large = {name for name in left_out if not name.startswith("outlive.")} & sys.modules.keys()
     assert not large, f"what imports {large} has to be left out too: each fork would cost more"
-    if "outlive" in words and "outlive.mcp" not in left_out:
-        _make_archives()
+    if "outlive" in words:
+        _work_out(for_servers="outlive.mcp" not in left_out)
+    _clear_environment()
     gc.freeze()
     assert len(os.listdir("/proc/self/task")) == 1, "a thread would be missing in each copy"
     poller = select.poll()
@@ -99,6 +101,23 @@ def _import_all(name: str, left_out: set[str]) -> None:
     for found in pkgutil.iter_modules(getattr(module, "__path__", ()), f"{name}."):
         if found.name not in left_out and not found.name.endswith("__main__"):
             _import_all(found.name, left_out)
+
+
+def _work_out(*, for_servers: bool) -> None:
+    """Work out what follows from our code alone and is kept at its first use: tables of records and parts. No patterns: RE2 is
+    large code, of which a guardian is told when its job needs it."""
+    from outlive import __main__, config, parts  # noqa: F401 - what a copy begins with
+    from outlive.core.record import Record
+
+    for table in (config.file.known, parts.every, parts.gates, parts.verbs):
+        table()
+    kinds = [Record]
+    for kind in kinds:  # which grows
+        kinds += kind.__subclasses__()
+        with contextlib.suppress(TypeError):  # it is read from no file
+            kind.layout()
+    if for_servers:
+        _make_archives()
 
 
 def _fork_sibling() -> int:
@@ -184,20 +203,30 @@ def _entry() -> str:
     return os.path.join(os.path.dirname(outlive.__file__), "__main__.py")
 
 
-def _take_environment(env: dict[bytes, bytes]) -> None:
-    """Replace the environment, also where /proc shows it and the arguments (proc_pid_stat(5), fields 48-51)."""
+_areas: list[int] = []  # start and end of where /proc shows the arguments, and of the environment
+
+
+def _clear_environment() -> None:
+    """Leave of the environment, of which no copy has anything, a filling where /proc shows it (proc_pid_stat(5), fields 48-51).
+    It is that of the last variable of a copy: thousands of empty ones would be split from each other by each reader."""
     os.environ.clear()
-    os.environ.update({os.fsdecode(name): os.fsdecode(value) for name, value in env.items()})
     with open("/proc/self/stat", "rb") as file:
         fields = file.read().rpartition(b")")[2].split()
-    argv_start, argv_end, env_start, env_end = (int(field) for field in fields[45:49])
-    argv = b"\0".join(map(os.fsencode, sys.orig_argv))
-    # One variable fills the area: thousands of empty ones would be split from each other by each reader
+    _areas.extend(map(int, fields[45:49]))
+    ctypes.memset(_areas[2], ord("-"), _areas[3] - _areas[2] - 1)
+
+
+def _take_environment(env: dict[bytes, bytes]) -> None:
+    """Fill the environment, also where /proc shows it and the arguments."""
+    os.environb.update(env)
+    argv_start, argv_end, env_start, env_end = _areas
+    argv = b"\0".join(map(os.fsencode, sys.orig_argv)).ljust(argv_end - argv_start, b"\0")
     padded = b"".join(b"%b=%b\0" % pair for pair in env.items()) + b"PADDING="
-    for data, fill, start, end in ((argv, b"\0", argv_start, argv_end), (padded, b"-", env_start, env_end)):
-        assert len(data) < end - start, f"{len(data)} bytes do not fit in {end - start}"
-        ctypes.memmove(start, data.ljust(end - start - 1, fill) + b"\0", end - start)
-    importlib.reload(sys.modules[_READS_ENVIRONMENT])
+    for data, start, end in ((argv, argv_start, argv_end), (padded, env_start, env_end - 1)):
+        assert len(data) <= end - start, f"{len(data)} bytes do not fit in {end - start}"
+        ctypes.memmove(start, data, len(data))
+    if _FAULT_POINT in env:
+        importlib.reload(sys.modules[_FAULT_POINTS])
 
 
 def _take_streams() -> None:
@@ -221,10 +250,10 @@ def _take_streams() -> None:
 def _take_mirrors(forks_at: bytes) -> None:
     """Let this copy get the mirrors of jobs on other machines from the process that listens there: the process that it
     would start forks the mirror away, and ends."""
-    own, parameters = os.getpid(), inspect.signature(_execute)
+    own = os.getpid()
 
     def execute_or_fork(popen: Any, *arguments: Any) -> None:
-        how = parameters.bind(popen, *arguments).arguments
+        how = _parameters.bind(popen, *arguments).arguments
         status = None
         if os.getpid() == own and _is_mirror(how):  # of what it forks, each has surroundings of its own
             numbers = [0, 1, 2, *how["pass_fds"]]
@@ -254,8 +283,8 @@ def _make_archives() -> None:
     from outlive.mcp import own_code
     from outlive.system import code_archive
 
-    for packages in (("outlive",), own_code._PACKAGES):
-        _archives[packages] = fcntl.fcntl(os.memfd_create("archive"), fcntl.F_DUPFD_CLOEXEC, _OUT_OF_THE_WAY + MOST_FDS)
+    for name, packages in (("outlive", ("outlive",)), ("packages", own_code._PACKAGES)):
+        _archives[packages] = fcntl.fcntl(os.memfd_create(name), fcntl.F_DUPFD_CLOEXEC, _OUT_OF_THE_WAY + MOST_FDS)
         code_archive.write(_archives[packages], *packages)
 
 
@@ -281,9 +310,9 @@ def _take_what_servers_have(forks_at: bytes) -> None:
         if known is None:
             real(fd, *packages)
         else:
-            left, size = 0, os.fstat(known).st_size
-            while left < size:
-                left += os.sendfile(fd, known, left, size - left)
+            same = os.open(f"/proc/self/fd/{known}", os.O_RDWR)
+            os.dup2(same, fd, os.get_inheritable(fd))
+            os.close(same)
 
     os.posix_spawn = spawned  # type: ignore[assignment]
     code_archive.write = lambda fd, *packages: written(write, fd, *packages)

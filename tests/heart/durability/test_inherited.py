@@ -153,7 +153,7 @@ def contained() -> Callable[..., list[str]]:
 
 
 @pytest.mark.fault("F53")
-def test_a_server_that_is_process_1_leaves_no_zombie_of_what_others_orphan(
+def test_a_server_that_is_process_1_leaves_no_zombie_of_what_others_orphan_and_ends_with_its_client(
     raw_mcp: Callable[..., RawMcp], contained: Callable[..., list[str]], work: Path
 ) -> None:
     server = raw_mcp(command=contained(*server_command(())))
@@ -174,6 +174,8 @@ def test_a_server_that_is_process_1_leaves_no_zombie_of_what_others_orphan(
     until(lambda: not _zombies_below(first), what="the end of all zombies")
     assert server.call("process", action="status", job_id=job_id)["state"] == "running"
     server.call("process", action="remove", job_id=job_id)
+    server.close_stdin()
+    assert server.process.wait(60) == 0
 
 
 def _first_of(server: RawMcp) -> int:
@@ -187,13 +189,9 @@ def _zombies_below(pid: int) -> list[int]:
 
 
 @pytest.mark.fault("F53")
-def test_a_server_that_is_process_1_ends_with_its_client_and_by_term(
+def test_a_server_that_is_process_1_ends_by_term(
     raw_mcp: Callable[..., RawMcp], contained: Callable[..., list[str]]
 ) -> None:
-    server = raw_mcp(command=contained(*server_command(())))
-    server.call("exec", command="true")
-    server.close_stdin()
-    assert server.process.wait(60) == 0
     server = raw_mcp(command=contained(*server_command(())))
     server.call("exec", command="true")
     first = _first_of(server)

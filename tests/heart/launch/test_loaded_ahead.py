@@ -37,6 +37,20 @@ def test_a_fork_server_has_loaded_large_code_too() -> None:
 # What a part does for a job in a caller (part.py): no supervisor calls it
 HOOKS = frozenset(name for name, hook in vars(OfJob).items() if callable(hook))
 IN_A_SERVER = frozenset({"tools", "reads_object", "longest_call_ms"})
+# A fork for each verb: the interpreter and what all of them load are the same
+FOR_EACH = f"""
+import json, os, sys
+from outlive import verbs
+from outlive.cli import main
+for verb in sys.argv[1:]:
+    if os.fork() == 0:
+        verbs.load(verb)
+        import outlive.cli.follow, outlive.cli.follow_jobs
+        main.load_what_answers_need()
+        print(json.dumps({OURS}), flush=True)
+        os._exit(0)
+    assert os.wait()[1] == 0
+"""
 # Loaded before the wait: a look at a condition, or the program, comes first
 EARLY = (
     "outlive.jobs.several",
@@ -45,10 +59,10 @@ EARLY = (
 
 
 def test_a_command_line_has_loaded_what_its_answer_may_need_when_it_waits_long() -> None:
-    for verb in ("wait", "run", "start", "restart", "kill", "poll", "log", "list", "events", "notify set"):
-        code = f"from outlive import verbs; from outlive.cli import main; verbs.load({verb!r}); "
-        code += "import outlive.cli.follow, outlive.cli.follow_jobs; main.load_what_answers_need()"
-        loaded = _loaded(code)
+    words = ["wait", "run", "start", "restart", "kill", "poll", "log", "list", "events", "notify set"]
+    done = subprocess.run([sys.executable, "-c", FOR_EACH, *words], capture_output=True, check=True, timeout=60)
+    for verb, line in zip(words, done.stdout.splitlines(), strict=True):
+        loaded = set(json.loads(line))
         assert _reachable(loaded) - loaded - set(EARLY) == set(), verb
 
 
@@ -92,13 +106,13 @@ def _reachable(loaded: Iterable[str], never_called: frozenset[str] = IN_A_SERVER
 @functools.cache
 def _imported(module: str, never_called: frozenset[str]) -> set[str]:
     """The modules of ours that a module imports at any time, other than for a type checker, or in these functions."""
-    tree = ast.parse(_file(module).read_bytes())
-    tests = [node for node in ast.walk(tree) if isinstance(node, ast.If) and _named(node.test) == "TYPE_CHECKING"]
+    nodes = [*ast.walk(ast.parse(_file(module).read_bytes()))]
+    tests = [node for node in nodes if isinstance(node, ast.If) and _named(node.test) == "TYPE_CHECKING"]
     branches = [branch for test in tests for branch in test.body]
-    branches += [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) and node.name in never_called]
+    branches += [node for node in nodes if isinstance(node, ast.FunctionDef) and node.name in never_called]
     never = {id(node) for branch in branches for node in ast.walk(branch)}
     imported: set[str] = set()
-    for node in ast.walk(tree):
+    for node in nodes:
         if id(node) in never:
             continue
         names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []

@@ -119,6 +119,7 @@ class _Root:
         self._renames = renames
         self._fd = fd
         self._before = before
+        self._settings = frozenset(before.settings)  # a job may make thousands, and each is looked for
         self._sandbox = sandbox
 
     def new(self) -> list[dict[str, str]]:
@@ -181,7 +182,7 @@ class _Root:
             return self._link(path)
         if kind == "s":
             is_kept = path == self._path or os.path.join(path, ".git") in self._before.repositories
-            anew = obeyed_anew(path, self._before.settings, self._before.files, kept=is_kept)
+            anew = obeyed_anew(path, self._settings, self._before.files, kept=is_kept)
             return [{"path": one, "kind": "settings"} for one in anew]
         git = path if kind == "b" else os.path.join(path, ".git")
         try:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
 
 from outlive.core.records import Sandbox
 from outlive.parts.sandbox.confinement import gitconfig, search, second_names, visible_paths
@@ -51,11 +51,11 @@ class Guard:
         for kind, path in entries:
             if kind not in ("l", "s") and not is_in(path, self._kept):
                 self._keep(kind, path)
-        tops = [*self._roots, *(path for kind, path in entries if kind == "g")]
-        for top in dict.fromkeys(tops):
+        tops = dict.fromkeys((*self._roots, *(path for kind, path in entries if kind == "g")))
+        for top in tops:
             for name in visible_paths.SETTINGS:
                 self._keep_folder(os.path.join(top, name))
-        self.files = {path: stamp for top in dict.fromkeys(tops) for path, stamp in stamps(top)}
+        self.files = {path: stamp for top in tops for path, stamp in stamps(top)}
         inner = [path for kind, path in entries if kind == "s" and path not in tops and not is_in(path, self._kept)]
         self.files |= {path: stamp for folder in inner for path, stamp in stamps(folder, kept=False)}
         self.settings = [
@@ -328,7 +328,7 @@ def changes(git: str) -> list[int]:
     return stamp
 
 
-def obeyed_anew(top: str, settings: list[str], files: Mapping[str, list[int]], *, kept: bool) -> list[str]:
+def obeyed_anew(top: str, settings: Set[str], files: Mapping[str, list[int]], *, kept: bool) -> list[str]:
     """Return what is new or changed of what tools obey by themselves at the top of a directory; `settings`, `files`: what
     was there before, as of a guard."""
     there = (os.path.join(top, name) for name in visible_paths.SETTINGS)
