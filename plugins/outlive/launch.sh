@@ -1,6 +1,6 @@
 #!/bin/sh
 # Written by `python scripts/plugins.py`. Starts the installed outlive. It looks in
-# fixed places alone, and passes over what lies in the project: there a job may have written it.
+# fixed places alone, and passes over what lies in the project or where a job ran: a job may have written it.
 caller=${PATH-/usr/bin:/bin}
 PATH=/usr/bin:/bin
 
@@ -10,34 +10,44 @@ stop() {
     exit 1
 }
 
-# Return whether $1 is in the directory $2 or below it. A project is no home, and not above one
-is_in() {
-    [ -n "$2" ] && folder=$(readlink -f -- "$2") || return 1
-    case $home/ in "${folder%/}"/*) return 1 ;; esac
-    case $1 in "$folder"/*) return 0 ;; esac
+# Return whether $1 is below one of the other directories
+is_below() {
+    path=$1
+    shift
+    while [ "${path%/*}" != "$path" ]; do
+        path=${path%/*}
+        for folder; do
+            [ "$path" -ef "$folder" ] && return 0
+        done
+    done
     return 1
 }
 
-# Set `found` to the path of $1. `passed`: what lies in the project
+# Set `found` to the path of $1. `passed`: what a job may have written
 find() {
+    name=$1
+    # What tools in sandboxes write, and where jobs worked: outlive keeps links to these directories
+    set -- "$HOME/.cache/outlive" "$state"/outlive/workspaces/*
+    for project in "$PWD" "$CLAUDE_PROJECT_DIR" "$GEMINI_PROJECT_DIR"; do
+        is_below "$home/." "$project" || set -- "$@" "$project" # a project is no home, and not above one
+    done
     for place in "$HOME/.local/bin" /usr/local/bin /usr/bin /bin; do
-        [ -f "$place/$1" ] && [ -x "$place/$1" ] || continue
-        found=$place/$1
+        [ -f "$place/$name" ] && [ -x "$place/$name" ] || continue
+        found=$place/$name
         real=$(readlink -f -- "$found") || continue
-        [ "${real##*/}" = "$1" ] || continue # a link on the way may be a job's, and lead to a shell
-        # The last one: what tools in sandboxes write there
-        for project in "$PWD" "$CLAUDE_PROJECT_DIR" "$GEMINI_PROJECT_DIR" "$HOME/.cache/outlive"; do
-            if is_in "$found" "$project" || is_in "$real" "$project"; then
-                passed=" $found lies in $project, where a job may have written it." && continue 2
-            fi
-        done
-        return 0
+        [ "${real##*/}" = "$name" ] || continue # a link on the way may be a job's, and lead to a shell
+        is_below "$found" "$@" || is_below "$real" "$@" || return 0
+        passed=" $found lies where a job may have written it."
     done
     return 1
 }
 
 [ -d /proc/self/fd ] || stop "$1" "outlive needs Linux (on Windows: WSL 2)."
 home=$(readlink -f -- "$HOME")
+case $XDG_STATE_HOME in
+    /*) state=$XDG_STATE_HOME ;;
+    *) state=$HOME/.local/state ;; # also in the place of a relative one
+esac
 if find outlive; then
     PATH=$caller exec "$found" "$@"
 fi

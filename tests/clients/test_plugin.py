@@ -22,6 +22,7 @@ from clients import launch, measure, script
 from clients.model import Model
 from clients.row import Host
 from clients.terminal import Terminal
+from outlive.system import workspaces
 from support.cli import Cli
 from support.pages import CHECKOUT
 from support.preloaded import OUTLIVE
@@ -132,7 +133,7 @@ def test_the_launcher_runs_nothing_that_a_job_may_have_written(place: Path, plug
             assert not out.exists(), (path, out.read_text())
 
 
-@pytest.mark.parametrize("way", ["link", "links", "cache", "project", "below", "elsewhere"])
+@pytest.mark.parametrize("way", ["link", "links", "cache", "project", "below", "elsewhere", "noted", "state", "write"])
 def test_the_launcher_passes_over_a_command_that_leads_into_the_project(place: Path, way: str) -> None:
     project, usual, out = place / "project", place / ".local" / "bin" / "outlive", place / "out"
     usual.parent.mkdir(parents=True)
@@ -147,6 +148,12 @@ def test_the_launcher_passes_over_a_command_that_leads_into_the_project(place: P
     elif way == "elsewhere":  # the client was started elsewhere, and says which directory the project is
         usual.symlink_to(program(place / "other" / "bin" / "outlive", f"touch {out}"))
         env = {"CLAUDE_PROJECT_DIR": str(place / "other")}
+    elif way in ("noted", "state"):  # a project in which a job ran, and two in which none did
+        usual.symlink_to(program(place / "other" / "bin" / "outlive", f"touch {out}"))
+        env = {"XDG_STATE_HOME": str(place / "state") if way == "state" else "relative"}
+        workspaces.note([str(place / name) for name in ("gone", "other", "third")], {"HOME": str(place), **env})
+    elif way == "write":
+        workspaces.note([str(program(usual, f"touch {out}").parents[1])], {"HOME": str(place)})
     else:
         project.rmdir() if project.exists() else None
         project.symlink_to(usual.parent if way == "project" else place / ".local")

@@ -62,11 +62,6 @@ def isolated(module: str) -> list[str]:
     return words(sys.executable, _flags(), module)
 
 
-def by_name() -> list[str]:
-    """Return the words that start outlive, for a file that people read. What `isolated` keeps out by its length is let in."""
-    return [sys.executable, _flags(), "-m", "outlive"]
-
-
 def _flags() -> str:
     of_user = getattr(sys.modules.get("site"), "USER_SITE", None)
     return "-EP" if of_user and is_in(_OURS, [of_user]) else "-I"

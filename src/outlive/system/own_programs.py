@@ -36,6 +36,8 @@ _DATA = frozenset(
     "HOME TMPDIR PWD OLDPWD SSH_AUTH_SOCK KRB5CCNAME DBUS_SESSION_BUS_ADDRESS XDG_RUNTIME_DIR XAUTHORITY".split()
 )
 _SEPARATORS = ":=, \t\n\"';|&<>()`"
+_QUOTES = str.maketrans("", "", "\"'\\")
+_OPEN = "*?[{$`"  # signs of a shell: which path it is, is known only when it runs
 _LINE_BYTES = 256
 ELSEWHERE = "/"  # where such a program starts: many are scripts, and Python, for one, imports from where it is started
 _INTERPRETERS = 5  # of interpreters that are scripts, as the kernel has it (fs/exec.c)
@@ -115,7 +117,13 @@ class _Wall:
 
     def mentions(self, value: str, *, command: bool = False) -> bool:
         """Return whether a word of this text is a path that a job can write, or lies in any project; of a `command` also a
-        relative one."""
+        relative one, and one that a shell may make into such a path."""
+        if command:
+            unquoted = value.translate(_QUOTES)
+            words = [word for word in unquoted.split() if "/" in word and "://" not in word]
+            if any(sign in word for word in words for sign in _OPEN):
+                return True
+            value = f"{value} {unquoted}"
         for separator in _SEPARATORS:
             value = value.replace(separator, "\0")
         paths = [word if command else word[word.index("/") :] for word in value.split("\0") if "/" in word]

@@ -255,8 +255,22 @@ def test_no_variable_leads_such_a_program_into_another_project(place: Path) -> N
 
 def test_an_address_in_the_options_of_a_host_is_no_path(place: Path) -> None:
     own_programs.know([str(place / "work")])
-    words = ["-oProxyCommand=tunnel https://proxy.example/x //elsewhere"]
+    words = ["-oProxyCommand=tunnel https://proxy.example/x?y=$TOKEN //elsewhere"]
     own_programs.require_unwritten(words, {"HOME": str(place / "home")}, "the options of this host")
+
+
+def test_a_path_that_a_shell_would_make_into_one_of_a_job_is_in_no_option_of_a_host(place: Path) -> None:
+    own_programs.know([str(place / "work")])
+    home = {"HOME": str(place / "home")}
+    for path in (
+        "{place}/'work'/proxy", '"{place}"/work/proxy', "{place}/w\\ork/proxy", "{place}/wor?/proxy", "{place}/w*",
+        "{place}/[vw]ork/proxy", "{place}/{{work,v}}/proxy", "{place}/$W/proxy", "{place}/`echo work`/proxy",
+    ):  # fmt: skip
+        command = f"-oProxyCommand=exec {path.format(place=place)} %h %p"
+        with pytest.raises(OutliveError, match="may have written"):
+            own_programs.require_unwritten([command], home, "the options of this host")
+    plain = ["-oSendEnv=LC_* $X", "-oControlPath=~/.ssh/%C", "-oProxyCommand=sh -c '\"/usr/bin/nc\" $1 %p 2>/dev/null'"]
+    own_programs.require_unwritten(plain, home, "the options of this host")
 
 
 def test_what_one_process_knows_is_told_to_another(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -696,6 +696,16 @@ def test_a_client_is_given_the_link_that_was_called_not_where_it_leads(place: Pa
     link = place / "outlive"
     link.symlink_to(shutil.which("true") or "/bin/true")
     assert own_words([str(link)]) == [str(link)]
-    assert own_words(["/gone/outlive"])[0] in (sys.executable, str(Path(sys.executable).parent / "outlive"))
-    assert own_words([])[0] != "outlive"
+    beside = str(Path(sys.executable).parent / "outlive")
+    assert own_words(["/gone/outlive"]) == own_words(["outlive"]) == own_words([]) == [beside]
     assert OUTLIVE[0] == sys.executable
+
+
+def test_no_client_is_given_an_interpreter_that_reads_what_a_pth_names(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`python -m outlive install`, where there is no command beside the Python: `-m` would run a job's sitecustomize.py."""
+    monkeypatch.setattr(sys, "executable", str(place / "bin" / "python"))
+    with pytest.raises(OutliveError, match="no command outlive beside") as refused:
+        own_words(["/x/site-packages/outlive/__main__.py", "install", "cursor"])
+    assert "--command" in (refused.value.hint or "")

@@ -55,6 +55,22 @@ def test_doctor_starts_no_server_of_a_user_that_a_job_may_have_written(cli: Cli,
     assert (place / "ran").exists(), "what no job can have written is tried"
 
 
+def test_doctor_starts_nothing_but_the_command_outlive(cli: Cli, place: Path) -> None:
+    """An interpreter with -m reads what a `.pth` beside outlive names, and what another program runs is not known."""
+    file = place / "home" / ".cursor" / "mcp.json"
+    file.parent.mkdir()
+    (place / "python").write_text(f"#!/bin/sh\ntouch {place}/ran\n")
+    (place / "python").chmod(0o755)
+    for words, said in (
+        (["-I", "-m", "outlive"], "may have written what"),
+        (["run", "outlive"], "Cursor (user): by another program than outlive itself, not tried"),
+    ):
+        entry = {"command": str(place / "python"), "args": [*words, "mcp"]}
+        file.write_text(json.dumps({"mcpServers": {"outlive": entry}}))
+        assert said in json.dumps(cli.ok("doctor")), words
+        assert not (place / "ran").exists(), words
+
+
 @pytest.mark.parametrize("way", ["link", "variable"])
 def test_doctor_starts_no_server_of_a_user_whose_file_a_job_may_have_written(
     cli: Cli, place: Path, work: Path, way: str

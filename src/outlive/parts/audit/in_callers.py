@@ -63,6 +63,7 @@ def _defined(definition: Definition, values: dict[str, str]) -> dict[str, object
         "shell": definition.shell,
         "cwd": definition.cwd,
         "sinks": [_without(secrets, sink) for sink in sinks if sink] or None,
+        "host": definition.host,
         "sandbox": definition.sandbox and definition.sandbox.shown,
         "restarted_from": definition.restarted_from,
     }

@@ -13,6 +13,7 @@ from outlive.parts.clients.registry import CLIENTS, USER, start_of
 from outlive.parts.finding import Finding, Place, ok, warn
 from outlive.system import interpreter, own_programs
 
+_OURS = "outlive"  # the one program that is started
 _REFUSED = ": config_error: "  # in what a server says that cannot read its configuration
 
 
@@ -30,7 +31,7 @@ def clients(place: Place) -> Finding:
         return warn(told, _advice([one["problem"] for one in broken]), **facts)
     if not configured:
         return ok("no MCP client is set up to start outlive yet: `outlive install CLIENT` does it", **facts)
-    return ok("set up in " + ", ".join(map(_answered, configured)), **facts)
+    return ok("set up in " + ", ".join(_answered(one, place.env) for one in configured), **facts)
 
 
 def _advice(problems: list[str]) -> str:
@@ -44,7 +45,7 @@ def _advice(problems: list[str]) -> str:
 def _try(place: Place, entries: list[dict[str, Any]]) -> None:
     """Start each server, and put its tools or what went wrong into its entry. Those of a project are
     not started: a job in a sandbox may have written what stands there; nor those of a user's file that lies in one."""
-    outside = [one for one in entries if one["scope"] == USER and own_programs.is_safe(one["path"], place.env)]
+    outside = [one for one in entries if _is_outside(one, place.env)]
     tried = [(one, words) for one in outside if (words := _words(one, place.env))]
     if not tried:
         return
@@ -62,27 +63,36 @@ def _try(place: Place, entries: list[dict[str, Any]]) -> None:
             one["tools"] = answer
 
 
+def _is_outside(one: dict[str, Any], env: Mapping[str, str]) -> bool:
+    return one["scope"] == USER and own_programs.is_safe(one["path"], env)
+
+
 def _words(one: dict[str, Any], env: Mapping[str, str]) -> list[str] | None:
     """Return the words that start the server of an entry, with the path of a program that is named
-    without; None, and a problem in the entry, if it is not to be run."""
+    without; None if it is not to be run, with a problem in the entry if a job may have written what it runs."""
     name, *rest = one["command"]
     try:
         words = [name if os.path.isabs(name) else own_programs.find(name, env), *rest]
     except OutliveError as error:
         one["problem"] = f"{error.message}: `outlive install` writes the path"
         return None
-    if own_programs.may_start(words, env, interpreter.installed()):
-        return words
+    # An interpreter with -m reads what a `.pth` names (interpreter.py)
+    if "-m" not in rest and own_programs.may_start(words, env, interpreter.installed()):
+        return words if os.path.basename(name) == _OURS else None
     one["problem"] = f"a job in a sandbox may have written what {quoted.words(words)} runs, so it was not started"
     return None
 
 
-def _answered(one: dict[str, Any]) -> str:
+def _answered(one: dict[str, Any], env: Mapping[str, str]) -> str:
     place = f"{one['title']} ({one['scope']})"
+    if one.get("tools"):
+        return f"{place}: {' and '.join(one['tools'])} answer"
+    return f"{place}: {_untried(one, env)}, not tried"
+
+
+def _untried(one: dict[str, Any], env: Mapping[str, str]) -> str:
+    if one["command"] is None:
+        return "over HTTP"
     return (
-        f"{place}: {' and '.join(one['tools'])} answer" if one.get("tools") else f"{place}: {_untried(one)}, not tried"
+        "by another program than outlive itself" if _is_outside(one, env) else "of a project, in which jobs may write"
     )
-
-
-def _untried(one: dict[str, Any]) -> str:
-    return "over HTTP" if one["command"] is None else "of a project, in which jobs may write"
