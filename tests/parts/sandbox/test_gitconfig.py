@@ -14,7 +14,8 @@ import pytest
 
 from outlive.core.records import Sandbox
 from outlive.errors import OutliveError
-from outlive.parts.sandbox.confinement import gitconfig, gitformat
+from outlive.parts.sandbox import gitformat
+from outlive.parts.sandbox.confinement import gitconfig
 from outlive.parts.sandbox.confinement.search import Unguarded
 from outlive.system.fds import Closing
 from support.devices import opens_device

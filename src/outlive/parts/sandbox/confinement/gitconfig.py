@@ -14,8 +14,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from outlive.core import shell_strings
 from outlive.core.records import Sandbox
 from outlive.errors import OutliveError
-from outlive.parts.sandbox.confinement.gitformat import readings, settings
 from outlive.parts.sandbox.confinement.search import Unguarded
+from outlive.parts.sandbox.gitformat import readings, settings
 from outlive.system import fds, own_programs
 from outlive.system.fds import Closing
 from outlive.system.paths import is_in, status_of
