@@ -16,6 +16,8 @@ pytestmark = [USERS, pytest.mark.skipif(shutil.which("git") is None, reason="git
 
 _IDENTITY = "export GIT_AUTHOR_NAME=x GIT_AUTHOR_EMAIL=x@y GIT_COMMITTER_NAME=x GIT_COMMITTER_EMAIL=x@y\n"
 _REPO = "git init -q .; git commit -q --allow-empty -m a; mkdir .hooks; printf '#!/bin/sh\\n' > .hooks/post-checkout; chmod 755 .hooks/post-checkout\n"
+# A repository outside whose working tree is the workspace
+_APART = "git init -q --bare $TOP/git; git --git-dir=$TOP/git config core.bare false; git --git-dir=$TOP/git config core.worktree $TOP/w; git --git-dir=$TOP/git commit -q --allow-empty -m a; git --git-dir=$TOP/git"
 _HOOKS = "'[core]\\n\\thooksPath = .hooks\\n'"
 
 
@@ -45,6 +47,21 @@ WAYS = {
         {"GIT_CONFIG_GLOBAL": "$TOP/global"},
         f"printf '[includeIf \"onbranch:y\"]\\n\\tpath = more\\n' > $TOP/global; printf {_HOOKS} > $TOP/more",
     ),
+    "settings of the working tree of GIT_DIR": Way(
+        {"GIT_DIR": "$TOP/git"},
+        f"{_APART} config core.hooksPath x; {_APART} config extensions.worktreeConfig true; "
+        f"{_APART} config --worktree core.hooksPath .hooks",
+    ),
+    "a GIT_DIR that is a file": Way(
+        {"GIT_DIR": "$TOP/file"}, f"{_APART} config core.hooksPath .hooks; echo gitdir: $TOP/git > $TOP/file"
+    ),
+    "a GIT_DIR that shares its settings": Way(
+        {"GIT_DIR": "$TOP/main/.git/worktrees/x", "GIT_WORK_TREE": "$TOP/w"},
+        "git init -q $TOP/main; cd $TOP/main; git commit -q --allow-empty -m a; git worktree add -q $TOP/x; git config core.hooksPath .hooks",
+    ),
+    "a directory with a tab in its name": Way(
+        {}, 'T=$(printf \'a\\tb\'); mv .hooks "$T"; ln -s "$T" .hooks; git config core.hooksPath "$T"'
+    ),
     "hooks behind many branches": Way(
         {},
         "for i in $(seq 4000); do printf '[branch \"b%s\"]\\n\\tremote = origin\\n' $i; done >> .git/config; git config core.hooksPath .hooks",
@@ -71,7 +88,7 @@ def test_hooks_are_kept_wherever_they_are_named(ground: Ground, git: str) -> Non
         )
         answer = ground.outlive(*job, cwd=place, **variables)
         assert answer["state"] == "exited", (name, answer)
-        ground.shell(f"{_IDENTITY}{exported}git checkout -q -b y; git checkout -q -b z", place)
+        ground.shell(f"cd {place}\n{_IDENTITY}{exported}git checkout -q -b y; git checkout -q -b z", place)
         # With git=write it works: the attempt proves something
         assert (top / "pwned").exists() == (git == "write"), (name, answer)
 
@@ -89,14 +106,26 @@ def test_hooks_that_a_repository_further_out_names_are_kept(ground: Ground) -> N
 
 def test_hooks_are_kept_at_each_place_where_git_looks_for_a_relative_path(ground: Ground) -> None:
     """At the top of the working tree that is configured, and, for a push, in the git directory."""
-    for number, (setting, hooks) in enumerate((("core.worktree $PWD/tree", ".hooks"), ("some.thing x", "../.hooks"))):
-        place = ground.directory("relative", f"{number}")
-        kept = "tree/.hooks" if number == 0 else ".hooks"
-        ground.shell(
-            f"git init -q .; mkdir -p tree {kept}; git config {setting}; git config core.hooksPath {hooks}", place
+    outside = "git init -q --bare ../git{0}; git --git-dir=../git{0} config core.hooksPath .hooks; git --git-dir=../git{0} config"
+    of_tree = "git config extensions.worktreeConfig true; git config --worktree core.worktree $PWD/tree"
+    for number, (setting, hooks, variables) in enumerate(
+        (
+            ("git config core.worktree $PWD/tree", ".hooks", ()),
+            ("git config core.worktree $PWD; git config --add core.worktree $PWD/tree", ".hooks", ()),
+            (of_tree, ".hooks", ()),
+            (f"{outside.format(3)} core.worktree $PWD/tree", "", ("GIT_DIR",)),
+            (f"{outside.format(4)} some.thing x", "", ("GIT_DIR", "GIT_WORK_TREE")),
+            ("true", "../.hooks", ()),
         )
+    ):
+        place = ground.directory("relative", f"{number}")
+        kept = ".hooks" if hooks[:2] == ".." else "tree/.hooks"
+        named = f"git config core.hooksPath {hooks}" if hooks else "true"
+        ground.shell(f"git init -q .; mkdir -p tree {kept}; {named}; {setting}", place)
+        values = {"GIT_DIR": f"{place.parent}/git{number}", "GIT_WORK_TREE": f"{place}/tree"}
         job = ("run", "--wait", "--sandbox", "workspace-write", f"touch {kept}/post-receive")
-        assert ground.outlive(*job, cwd=place)["exit_code"] != 0, setting
+        answer = ground.outlive(*job, cwd=place, **{name: values[name] for name in variables})
+        assert answer["exit_code"] != 0, (setting, answer)
 
 
 def test_a_link_that_a_job_made_on_the_way_to_hooks_or_settings_is_renamed(ground: Ground) -> None:
@@ -136,10 +165,12 @@ def test_a_program_that_settings_name_is_reported(ground: Ground) -> None:
         f"{_IDENTITY}git init -q .; mkdir tools; for n in clean text.py edit ssh own hook askpass same; do echo >> tools/$n; done; "
         "git config filter.x.clean './tools/clean %f'; git config diff.x.textconv 'python3 tools/text.py'; "
         "git config alias.s '!f() { tools/missing \"$@\"; }; f'; git config core.pager tools/same; "
+        "mkdir 't o' more; echo > 't o/of'; echo > more/one; git config alias.p '!sh more/*'; "
+        "git config filter.y.clean '\"$PWD/t o/of\" %f'; git config filter.y.smudge '$(git rev-parse --show-toplevel)/tools/smudge'; "
         f"git config alias.l 'log main'; printf '[core]\\n\\teditor = \"{place}/tools/edit\"\\n' > {top}/global"
     )
     ground.shell(script, place)
-    changes = "for n in clean text.py edit ssh own missing main log; do echo x >> tools/$n; echo x >> $n; done"
+    changes = "for n in clean smudge text.py edit ssh own missing main log; do echo x >> tools/$n; echo x >> $n; done; echo x | tee t*o/of more/one"
     answer = ground.outlive(
         "run", "--wait", "--sandbox", "workspace-write", changes, cwd=place,
         GIT_CONFIG_GLOBAL=f"{top}/global", GIT_SSH_COMMAND="sh ./tools/ssh -v", GIT_CONFIG_COUNT="1",
@@ -148,7 +179,8 @@ def test_a_program_that_settings_name_is_reported(ground: Ground) -> None:
     assert answer["exit_code"] == 0, answer
     events = ground.outlive("events", str(answer["job_id"]))["events"]
     found = next(event["found"] for event in events if event["type"] == "workspace_changed")
-    named = sorted(f"{place}/tools/{name}" for name in ("clean", "text.py", "edit", "ssh", "own", "missing"))
+    named = [f"{place}/tools/{name}" for name in ("clean", "smudge", "text.py", "edit", "ssh", "own", "missing")]
+    named = sorted((*named, f"{place}/t o/of", f"{place}/more/one"))
     assert sorted(one["path"] for one in found if one["kind"] == "program") == named
     assert "tools/edit is new or changed, and settings of git name it" in answer["message"]
 

@@ -37,9 +37,9 @@ CHANGES = {
 }
 
 
-def found_by(ground: Ground, place: Path, command: str) -> list[str]:
+def found_by(ground: Ground, place: Path, command: str, git: str = "read") -> list[str]:
     """The settings that are reported at the end of a job, in `place`: by its first look."""
-    answer = ground.outlive(*INSIDE, "--", "bash", "-c", command, cwd=place)
+    answer = ground.outlive(*INSIDE, "--git", git, "--", "bash", "-c", command, cwd=place)
     assert answer["ok"] and answer["exit_code"] == 0, answer
     events = ground.outlive("events", str(answer["job_id"]))["events"]
     found: list[dict[str, str]] = next((event["found"] for event in events if event["type"] == "workspace_changed"), [])
@@ -76,3 +76,20 @@ def test_settings_below_push_none_at_the_top_out_of_a_report(ground: Ground) -> 
     ground.shell("git init -q zz", place)
     found = found_by(ground, place, "mkdir -p a{1..60}/.vscode; mkdir .zed zz/.zed; echo > .envrc; echo > zz/.mcp.json")
     assert {".zed", "zz/.zed", ".envrc", "zz/.mcp.json"} <= {*found} and len(found) == 50
+
+
+def test_what_a_job_may_do_with_git_is_not_what_it_may_do_with_settings(ground: Ground) -> None:
+    """With git=write they are read-only and reported as ever, where repositories are left alone."""
+    tops = (".", "lib", "app")
+    files = [f"{top}/{name}" for top in tops for name in (".vscode/tasks.json", ".mcp.json")]
+    script = f"for f in {' '.join(files)}; do mkdir -p $(dirname $f); echo 1 > $f; done; git init -q .; git init -q lib"
+    change = (
+        f"for f in {' '.join(files)}; do echo 2 >> $f; done 2> errors; for d in {' '.join(tops)}; do mkdir $d/.kiro; done; "
+        "git init -q new; git config -f new/.git/config core.fsmonitor x; git -C lib config core.fsmonitor x; mkdir new/.zed"
+    )
+    found = [".mcp.json", ".kiro", "lib/.mcp.json", "lib/.kiro", "app/.vscode/tasks.json", "app/.mcp.json", "app/.kiro"]
+    place = ground.directory("attacks")
+    ground.shell(script, place)
+    assert {*found_by(ground, place, change, "write")} == {*found, "new/.zed"}
+    assert (place / ".vscode/tasks.json").read_text() == (place / "lib/.vscode/tasks.json").read_text() == "1\n"
+    assert (place / "new/.git/HEAD").exists() and "fsmonitor" in (place / "lib/.git/config").read_text()

@@ -94,7 +94,7 @@ def check(sandbox: Sandbox, before: Before | None, *, renames: bool = True) -> l
     """Return what is new; without `renames` it stays as it is. Each is {path, kind, moved_to?}: kind `repository` (harmless, or moved to a
     name that git does not know), `armed` (it could not be moved), `changed`, `hooks`, `program`, `settings`,
     `link` (into our cache, removed), `unchecked`."""
-    if sandbox.mode != "workspace-write" or sandbox.git == "write":
+    if sandbox.mode != "workspace-write":
         return []
     if before is None:
         return [{"path": path, "kind": "unchecked"} for path in sandbox.roots]
@@ -184,6 +184,8 @@ class _Root:
             is_kept = path == self._path or os.path.join(path, ".git") in self._before.repositories
             anew = obeyed_anew(path, self._settings, self._before.files, kept=is_kept)
             return [{"path": one, "kind": "settings"} for one in anew]
+        if self._sandbox.git == "write":
+            return []
         git = path if kind == "b" else os.path.join(path, ".git")
         try:
             there = os.lstat(git)
@@ -231,7 +233,7 @@ class _Root:
         with contextlib.suppress(OSError):
             target = gitconfig.linked(".git", path, folder)
             is_named = (
-                target is not None and self._is_in_known(target) and gitconfig.tree_in(target, [self._path]) == path
+                target is not None and self._is_in_known(target) and path in gitconfig.trees_in(target, [self._path])
             )
             return is_named and os.path.join(path, ".git") not in self._before.missing
         return False
@@ -396,7 +398,7 @@ def looked_at(folder: int, sandbox: Sandbox, state: State, tell: Callable[..., N
     a message about what was found, if anything is new. Without `renames` nothing is changed."""
     if sandbox.cache:
         rename_cache(sandbox.cache)
-    if sandbox.mode != "workspace-write" or sandbox.git == "write":
+    if sandbox.mode != "workspace-write":
         return state
     reported = _reported(folder)
     every = [one for one in check(sandbox, Before.read(folder), renames=renames) if _known_as(one) not in reported]

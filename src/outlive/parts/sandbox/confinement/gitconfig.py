@@ -4,22 +4,23 @@ those of a repository run anything."""
 from __future__ import annotations
 
 import errno
+import glob
 import os
 import re
 import select
 import signal
 from collections.abc import Iterable, Iterator, Mapping
 
+from outlive.core import shell_strings
 from outlive.core.records import Sandbox
 from outlive.errors import OutliveError
 from outlive.parts.sandbox.confinement.search import Unguarded
+from outlive.parts.sandbox.gitformat import readings, settings
 from outlive.system import fds, own_programs
 from outlive.system.fds import Closing
 from outlive.system.paths import is_in, status_of
 
 OF_USER = (".gitconfig", ".config/git/config", ".config/git/ignore", ".config/git/attributes")
-_CONTINUES = re.compile(r'(?>(?:[^"\\#;]|\\.|"(?>(?:[^"\\]|\\.)*)"?+)*)\\\Z')  # not in a comment
-_VALUE = re.compile(r'"((?:[^"\\]|\\.)*)"?|\\(.)|([#;]|[^"\\#;]+)')
 _MOST_BYTES = 65_536
 _MOST_SETTINGS = 1 << 24  # bytes: a repository with many branches has long ones
 _MOST_INCLUDED = 10  # as deep as git follows, MAX_INCLUDE_DEPTH in its config.c
@@ -58,10 +59,12 @@ _DATA = {
 }
 # A remote for which git runs a program `git-remote-…` of PATH
 _HELPER = re.compile(r"[\w+.-]*::|(?!(?:https?|ftps?|ssh|git|git\+ssh|ssh\+git|file)://)[\w+.-]+://", re.ASCII)
-_WORD = re.compile(r"[^\s\"'`;&|()<>=${}!]+")  # of a command for a shell
+_WORD = re.compile(r"[^\s\"'`;&|()<>=${}!]+")  # of a command for a shell, also in a string in it
+_TOP = re.compile(r"\$(?:\w+|\{\w+\}|\(…\))/+")  # as a word begins that leads to the top: $PWD/, $(git rev-parse …)/
 
-# Variables of a caller that name files of settings, directories with programs or hooks, and commands
+# Variables of a caller that name files of settings, git directories, directories with programs or hooks, and commands
 _FILES = ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM")
+_GITS = ("GIT_DIR", "GIT_COMMON_DIR")
 _FOLDERS = ("GIT_TEMPLATE_DIR", "GIT_EXEC_PATH")
 _COMMANDS = tuple(
     "GIT_SSH_COMMAND GIT_SSH GIT_PROXY_COMMAND GIT_EXTERNAL_DIFF GIT_EDITOR GIT_SEQUENCE_EDITOR GIT_PAGER GIT_ASKPASS "
@@ -70,26 +73,6 @@ _COMMANDS = tuple(
 _QUOTED = re.compile(r"(?:'[^']*'|\\.|[^'\\\s])+")  # a word of GIT_CONFIG_PARAMETERS
 _KEY = "GIT_CONFIG_KEY_"
 _ASKED_S = 10
-
-
-def settings(text: str) -> Iterator[tuple[str, str, str, str]]:
-    """Yield (section, subsection, key, rest of the line) of a file of git's (git-config(1)), names in
-    lower case. A line that continues is one."""
-    section = subsection = ""
-    lines = iter(text.removeprefix("\ufeff").replace("\r\n", "\n").split("\n"))
-    for line in lines:
-        line = line.strip()
-        while line.startswith("["):
-            head, _, line = line[1:].partition("]")
-            section, _, subsection = head.strip().replace("\t", " ", 1).partition(" ")
-            section, _, dotted = section.lower().partition(".")
-            subsection = subsection.strip().strip('"') or dotted
-            line = line.strip()
-        if line and line[0] not in "#;":
-            while _CONTINUES.match(line):
-                line = line[:-1] + next(lines, "")
-            key, _, value = line.partition("\0")[0].partition("=")
-            yield section, subsection, key.strip().lower(), value.strip()
 
 
 def without_secrets(path: str, name: str) -> str | None:
@@ -105,7 +88,7 @@ def without_secrets(path: str, name: str) -> str | None:
         return text
     lines = []
     for section, subsection, key, value in settings(text):
-        if section in _SHOWN and not _is_secret(f"{subsection} {key}", value):
+        if key and section in _SHOWN and not _is_secret(f"{subsection} {key}", value):
             lines.append(f'[{section} "{subsection}"]' if subsection else f"[{section}]")
             lines.append(f"\t{key} = {value}" if value else f"\t{key}")
     return "".join(f"{line}\n" for line in lines)
@@ -143,7 +126,7 @@ def _is_plain(text: str) -> bool:
 
 def common(git: str) -> str:
     """Return the git directory that a linked working tree shares with others, `git` itself for others."""
-    shared = path_in(os.path.realpath(os.path.join(git, "commondir"))).strip()
+    shared = path_in(os.path.realpath(os.path.join(git, "commondir")))
     return os.path.normpath(os.path.join(git, shared))
 
 
@@ -153,31 +136,31 @@ def files_of(git: str) -> list[str]:
     return [os.path.join(common(git), "config"), os.path.join(git, "config.worktree")]
 
 
-def working_tree(git: str) -> str | None:
-    """Return the top of the working tree that a git directory names, without links. None if it names none."""
-    named = _named_tree(git)
-    return None if named is None else os.path.realpath(named)
+def working_trees(git: str) -> list[str]:
+    """Return the tops of the working trees that a git directory names, without links; see _named_trees."""
+    return [*dict.fromkeys(map(os.path.realpath, _named_trees(git)))]
 
 
-def _named_tree(git: str) -> str | None:
-    """Return the top of a working tree as a git directory names it: a linked one by its file `gitdir`, a submodule by
-    core.worktree."""
-    back = path_in(os.path.join(git, "gitdir")).strip()
+def _named_trees(git: str) -> Iterator[str]:
+    """Yield the tops of working trees as a git directory names them: a linked one by its file `gitdir`, others by
+    core.worktree. Which value git takes depends on other settings."""
+    back = path_in(os.path.join(git, "gitdir"))
     if back:
-        return os.path.dirname(os.path.join(git, back))
-    for section, _, key, value in settings(read(os.path.join(git, "config"), most=_MOST_SETTINGS) or ""):
-        if (section, key) == ("core", "worktree"):
-            return os.path.join(git, value.strip('"'))
-    return None
+        yield os.path.dirname(os.path.join(git, back))
+    for name in ("config", "config.worktree"):
+        for section, _, key, value in settings(read(os.path.join(git, name), most=_MOST_SETTINGS) or ""):
+            if (section, key) == ("core", "worktree"):
+                yield from (os.path.join(git, one) for one in readings(value))
 
 
-def tree_in(git: str, roots: Iterable[str]) -> str | None:
-    """Return the top of the working tree that a git directory names, below one of the directories `roots`, where no link
-    is followed: a job may have made it. None if it names none there."""
-    named = os.path.normpath(_named_tree(git) or "/")
-    above = [named[:at] for at, one in enumerate(named) if one == "/" and at]
-    root = next((path for path in above if os.path.realpath(path) in roots), None)
-    return None if root is None else os.path.realpath(root) + named.removeprefix(root)
+def trees_in(git: str, roots: Iterable[str]) -> Iterator[str]:
+    """Yield the tops of the working trees that a git directory names, below the directories `roots`, where no link is
+    followed: a job may have made it."""
+    for named in map(os.path.normpath, _named_trees(git)):
+        above = [named[:at] for at, one in enumerate(named) if one == "/" and at]
+        root = next((path for path in above if os.path.realpath(path) in roots), None)
+        if root is not None:
+            yield os.path.realpath(root) + named.removeprefix(root)
 
 
 def registered(git: str, depth: int = 0) -> Iterator[str]:
@@ -241,15 +224,17 @@ class Named:
         """Take in what one file names, and yield the files that it includes."""
         real = os.path.realpath(path)
         for section, _, key, value in settings(read(real, most=_MOST_SETTINGS) or ""):
-            included = self.take(section, key, unquoted(value))
-            if included is not None:
-                self.as_written.append(os.path.join(os.path.dirname(path), included))
-                yield os.path.normpath(self.as_written[-1])
+            for one in readings(value):
+                included = self.take(section, key, one)
+                if included is not None:
+                    self.as_written.append(os.path.join(os.path.dirname(path), included))
+                    yield os.path.normpath(self.as_written[-1])
 
     def take(self, section: str, key: str, value: str) -> str | None:
         """Take in one setting, its value as git sees it; return the file that it includes."""
         if (section, key) in (("core", "hookspath"), ("init", "templatedir")):
-            self.folders += [self._expanded(value)] if value else []  # no value: none are run
+            forms = dict.fromkeys((value, value.removeprefix(":(optional)")))  # a mark since git 2.52
+            self.folders += [self._expanded(one) for one in forms if one]  # no value: none are run
         elif section in ("include", "includeif"):
             return self._expanded(value) if key == "path" else None
         elif key not in _DATA.get(section, ()) and (section != "alias" or value.startswith("!")):
@@ -259,7 +244,11 @@ class Named:
     def take_command(self, command: str) -> None:
         """Take in the words of a command. One without a slash is a program of PATH, or a file that another
         one is given."""
-        words = [word for word in _WORD.findall(command.replace("$HOME/", "~/")) if word not in (".", "..", "/")]
+        command = re.sub(r"\$(HOME|\{HOME\})/", "~/", command)
+        commands = shell_strings.every(shell_strings.commands(command.removeprefix("!")))  # of an alias
+        read = (one for one in commands if not one.kind)
+        words = [*_WORD.findall(command), *(_TOP.sub("", word, count=1) for one in read for word in one.words)]
+        words = [word for word in words if word not in ("", ".", "..", "/")]
         there = [word for word in words if "/" in word or word != command.strip()]
         self.words |= dict.fromkeys(map(self._expanded, (*there, *([command] if "/" in command else []))))
 
@@ -270,24 +259,24 @@ class Named:
         return os.path.expanduser(path)  # another user's
 
 
-def unquoted(value: str) -> str:
-    """Return the rest of a line as git reads it: quotes and comments gone."""
-    parts: list[str] = []
-    for quoted, escaped, plain in _VALUE.findall(value):
-        if plain[:1] in ("#", ";"):
-            break
-        parts.append(re.sub(r"\\(.)", r"\1", quoted) or escaped or plain)
-    return "".join(parts).strip()
-
-
 def noted(sandbox: Sandbox, env: Mapping[str, str]) -> Sandbox:
     """Return the sandbox with what git reads for a caller with these variables too. Git is asked as well: it
-    knows where the settings of the system lie."""
+    knows where the settings of the system lie. Errors: sandbox_unavailable."""
     if sandbox.mode != "workspace-write" or sandbox.git == "write":
         return sandbox
+    try:
+        return _noted(sandbox, env)
+    except Unguarded as error:
+        raise OutliveError("sandbox_unavailable", f"{error.strerror}; nothing was run") from error
+
+
+def _noted(sandbox: Sandbox, env: Mapping[str, str]) -> Sandbox:
+    """Errors: Unguarded, sandbox_unavailable."""
     named = Named([], sandbox.home)
     files = [env[name] for name in _FILES if env.get(name)]
-    files += [os.path.join(env[name], "config") for name in ("GIT_DIR", "GIT_COMMON_DIR") if env.get(name)]
+    gits = _git_directories(sandbox, env)
+    settled = [path for git in gits for path in files_of(git)]
+    files += [path for path in settled if path.endswith("/config") or os.path.lexists(path)]
     if env.get("XDG_CONFIG_HOME"):
         files.append(os.path.join(env["XDG_CONFIG_HOME"], "git/config"))
     usual = usual_files(sandbox.home)
@@ -301,16 +290,26 @@ def noted(sandbox: Sandbox, env: Mapping[str, str]) -> Sandbox:
     for name in _COMMANDS:
         named.take_command(env.get(name, ""))
     everywhere = dict.fromkeys(os.path.join(root, path) for path in files for root in sandbox.roots)
+    folders = [*named.folders, *(env[name] for name in _FOLDERS if env.get(name))]
+    trees = [os.path.join(root, env["GIT_WORK_TREE"]) for root in sandbox.roots if env.get("GIT_WORK_TREE")]
+    trees += [tree for git in gits for tree in working_trees(git)]
+    if trees:
+        hooks = [*named.folders, *Named([*usual, *everywhere], sandbox.home).folders]
+        folders += [os.path.join(tree, one) for tree in trees for one in hooks]
     return Sandbox.replace(
         sandbox,
         git_files=[*dict.fromkeys((*sandbox.git_files, *(path for path in everywhere if path not in usual)))],
-        git_folders=[
-            *dict.fromkeys((*sandbox.git_folders, *named.folders, *(env[name] for name in _FOLDERS if env.get(name))))
-        ],
+        git_folders=[*dict.fromkeys((*sandbox.git_folders, *folders))],
         git_words=[
             *dict.fromkeys((*sandbox.git_words, *(word for word in named.words if _is_place(word, sandbox.roots))))
         ],
     )
+
+
+def _git_directories(sandbox: Sandbox, env: Mapping[str, str]) -> list[str]:
+    """Return the git directories that variables name, by a file too."""
+    named = [os.path.join(root, env[name]) for name in _GITS if env.get(name) for root in sandbox.roots]
+    return [*dict.fromkeys(linked(path, os.path.dirname(path)) or path for path in named)]
 
 
 def _given(env: Mapping[str, str]) -> Iterator[tuple[str, str, str]]:
@@ -377,7 +376,7 @@ def _is_place(word: str, roots: Iterable[str]) -> bool:
     for root in roots:
         path = os.path.normpath(os.path.join(root, word))
         near = path if "/" not in word else os.path.dirname(path)
-        if (is_in(path, roots) or is_in(os.path.realpath(path), roots)) and os.path.lexists(near):
+        if (is_in(path, roots) or is_in(os.path.realpath(path), roots)) and (os.path.lexists(near) or glob.glob(near)):
             return True
     return False
 
@@ -385,13 +384,14 @@ def _is_place(word: str, roots: Iterable[str]) -> bool:
 def linked(git: str, top: str, folder: int | None = None) -> str | None:
     """Return the git directory that a file `.git` of the working tree `top` names; None if it is no such file."""
     text = path_in(git, folder)
-    target = text.removeprefix("gitdir:")
-    return None if target == text else os.path.realpath(os.path.join(top, target.strip()))
+    target = text.removeprefix("gitdir: ")
+    return None if target == text else os.path.realpath(os.path.join(top, target))
 
 
 def path_in(path: str, folder: int | None = None) -> str:
-    """Return what a file that names one path says: git reads it up to a NUL. Empty if there is none."""
-    return (read(path, folder) or "").partition("\0")[0]
+    """Return what a file that names one path says: git takes the ends of lines away and reads it up to a NUL. Empty if
+    there is none."""
+    return (read(path, folder) or "").rstrip("\r\n").partition("\0")[0]
 
 
 def read(path: str, folder: int | None = None, *, most: int = _MOST_BYTES) -> str | None:

@@ -7,6 +7,7 @@ before the start; what a job makes is found after its end (after.py).
 
 from __future__ import annotations
 
+import glob
 import os
 import stat
 from collections.abc import Iterable, Iterator, Mapping, Set
@@ -21,8 +22,8 @@ from outlive.system.paths import is_folder, may_change, opened, stamp_of, status
 
 _MOST_MOUNTS = 400  # each takes a quarter of a millisecond, and bubblewrap takes 9,000 words
 CHANGES = ("config", "config.worktree", "commondir", "hooks")  # of a git directory: what decides what git runs
-_DEEPEST, _MOST_ENTRIES = 3, 1000  # of directories of settings, for what links in them lead to
-_INNERMOST = 50  # directories in each other, in one of settings that a job may write
+_INNERMOST = 50  # directories in each other, in one of settings
+_BEHIND, _MOST_ENTRIES = 3, 1000  # the same for what links in them lead to, where links may lead in circles
 _LONGEST = 4000  # bytes of a path that is mounted, of 4,096 (PATH_MAX)
 _WRITE = "or give git=write, which leaves git unprotected while the job runs"
 
@@ -39,17 +40,21 @@ class Guard:
         self._written = visible_paths.written(sandbox)
         self._kept: dict[str, None] = {}  # directories and files that become read-only
         self._read: dict[str, None] = {}  # git directories elsewhere that a working tree here belongs to
-        # Path of a git directory → device, inode, and what a change of its settings changes
+        # Path of a git directory → device, inode, and what a change of its settings changes; nothing where a job writes it
         self.repositories: dict[str, list[int]] = {}
         self.missing: list[str] = []  # directories of hooks, and working trees of a repository, that are not there
         self.shut = [path for kind, path in entries if kind == "u"]
         self._protected = [path for path in sandbox.protect if status_of(path, follow=True)]
         self._files_of_user, self._of_user = gitconfig.of_user(sandbox)
         self.programs: dict[str, list[int]] = {}  # what settings of git name here, and what a change of it changes
-        if sandbox.git != "write":
+        kinds = "ugb"  # of what is kept, as search.c names them
+        if sandbox.git == "write":
+            kinds = "u"
+            self.repositories = {os.path.join(path, ".git"): [] for kind, path in entries if kind == "g"}
+        else:
             self._keep_outside()
         for kind, path in entries:
-            if kind not in ("l", "s") and not is_in(path, self._kept):
+            if kind in kinds and not is_in(path, self._kept):
                 self._keep(kind, path)
         tops = dict.fromkeys((*self._roots, *(path for kind, path in entries if kind == "g")))
         for top in tops:
@@ -69,7 +74,8 @@ class Guard:
             where = " and ".join(self._roots)
             raise Unguarded(
                 f"{len(self._kept)} repositories and settings below {where} are to be kept from the job, which takes "
-                f"{mounts} mounts, more than {_MOST_MOUNTS}: start outlive in a smaller directory, {_WRITE}"
+                f"{mounts} mounts, more than {_MOST_MOUNTS}: start outlive in a smaller directory"
+                + (f", {_WRITE}" if sandbox.git != "write" else "")
             )
 
     def _keep(self, kind: str, path: str) -> None:
@@ -109,7 +115,7 @@ class Guard:
         named = gitconfig.Named(gitconfig.files_of(git), self._home)
         self._require_elsewhere(named, f"{git}/config includes")
         # Hooks are run at the top of the working tree, which may be another one, and those of a push in `git`
-        tops = dict.fromkeys((top, gitconfig.working_tree(git) or top))
+        tops = dict.fromkeys((top, *gitconfig.working_trees(git)))
         for hooks in (*named.folders, *self._of_user.folders):
             for place in (*tops, git):
                 self._keep_hooks(git, _joined(place, hooks))
@@ -119,8 +125,8 @@ class Guard:
     def _note_gone(self, git: str) -> None:
         """Note the working trees of a repository that are gone: with a new `.git` a job could put its own in the place
         of one, in which git would run the hooks that the settings of the repository name."""
-        trees = (gitconfig.tree_in(one, self._roots) for one in gitconfig.registered(git))
-        places = (os.path.join(tree, ".git") for tree in trees if tree is not None)
+        trees = (tree for one in gitconfig.registered(git) for tree in gitconfig.trees_in(one, self._roots))
+        places = (os.path.join(tree, ".git") for tree in trees)
         self.missing += [path for path in places if status_of(path) is None]
 
     def _keep_outside(self) -> None:
@@ -136,7 +142,8 @@ class Guard:
 
     def _watch(self, top: str, words: Iterable[str]) -> None:
         """Note the files in writable directories that words of commands name, when they are run in `top`."""
-        for word in words:
+        fitting = [one for word in words if glob.has_magic(word) for one in glob.glob(word, root_dir=top)]
+        for word in (*words, *fitting):
             path = os.path.normpath(os.path.join(top, word))
             if is_in(path, self._roots) or is_in(os.path.realpath(path), self._roots):
                 if os.path.isfile(path) or ("/" in word and not os.path.isdir(path)):
@@ -242,7 +249,7 @@ class Guard:
         if target is None or is_in(target, self._written):
             return target
         common, folder = os.path.split(os.path.dirname(target))  # as git-worktree(1) lays them out
-        is_one = folder == "worktrees" and gitconfig.working_tree(target) == top
+        is_one = folder == "worktrees" and top in gitconfig.working_trees(target)
         is_one &= all(os.path.exists(os.path.join(common, name)) for name in ("HEAD", "objects"))
         if is_one and not is_in(common, self._written):
             self._read[common] = None
@@ -272,7 +279,7 @@ class Guard:
         return self._mounted() == other._mounted()
 
     def _mounted(self) -> tuple[list[str], list[str], dict[str, list[int]]]:
-        return self.kept, [*self._read], {path: known[:2] for path, known in self.repositories.items()}
+        return self.kept, [*self._read], {path: known[:2] for path, known in self.repositories.items() if known}
 
     def mount(self, mounts: Mounts) -> None:
         for path in self._read:
@@ -286,8 +293,11 @@ class Guard:
 
 def likely(sandbox: Sandbox) -> Guard:
     """Return what is kept if the writable directories have no repository but their own. Errors: Unguarded."""
-    roots = sandbox.roots if sandbox.git != "write" else []
-    return Guard(sandbox, [("g", root) for root in roots if os.path.lexists(f"{root}/.git")])
+    return Guard(sandbox, _at_top(sandbox))
+
+
+def _at_top(sandbox: Sandbox) -> list[tuple[str, str]]:
+    return [("g", root) for root in sandbox.roots if os.path.lexists(f"{root}/.git")]
 
 
 def guarded(sandbox: Sandbox) -> Guard:
@@ -295,15 +305,23 @@ def guarded(sandbox: Sandbox) -> Guard:
     that. Errors: Unguarded, OSError."""
     roots: dict[str, int] = {}
     try:
-        if sandbox.git != "write":
-            for root, identity in zip(sandbox.roots, sandbox.root_ids, strict=True):
-                roots[root] = opened(root, identity)
-        guard = Guard(sandbox, search.find(roots, visible_paths.OBEYED))
+        for root, identity in zip(sandbox.roots, sandbox.root_ids, strict=True):
+            roots[root] = opened(root, identity)
+        guard = Guard(sandbox, _found(sandbox, roots))
         guard.keep_second_names()
         return guard
     finally:
         for fd in roots.values():
             os.close(fd)
+
+
+def _found(sandbox: Sandbox, roots: Mapping[str, int]) -> list[tuple[str, str]]:
+    try:
+        return search.find(roots, visible_paths.OBEYED)
+    except Unguarded:
+        if sandbox.git != "write":  # which the error advises
+            raise
+        return _at_top(sandbox)
 
 
 def _joined(place: str, path: str) -> str:
@@ -352,7 +370,7 @@ def stamps(top: str, *, kept: bool = True) -> list[tuple[str, list[int]]]:
         if not kept and os.path.isdir(path):
             files += _inside(path, _INNERMOST)
         elif stat.S_ISDIR(there.st_mode):
-            files += _behind_links(path, _DEEPEST)
+            files += _behind_links(path, _INNERMOST)
         elif not stat.S_ISLNK(there.st_mode) and name in visible_paths.SETTING_FILES:
             files.append((path, paths.stamp(there)))
     return files
@@ -364,7 +382,7 @@ def _inside(folder: str, deep: int) -> Iterator[tuple[str, list[int]]]:
         if entry.is_symlink():
             yield entry.path, [*paths.stamp(entry.stat(follow_symlinks=False)), *_stamp_behind(entry.path)]
             if entry.is_dir():
-                yield from _behind_links(entry.path, _DEEPEST, is_behind=True)
+                yield from _behind_links(entry.path, _BEHIND, is_behind=True)
         elif not entry.is_dir():
             yield entry.path, stamp_of(entry.path)
         elif deep and entry.name != ".git":  # which is read-only, and your git writes in it
@@ -377,7 +395,8 @@ def _behind_links(folder: str, deep: int, *, is_behind: bool = False) -> Iterato
         behind = is_behind or entry.is_symlink()
         if entry.is_dir():
             if deep and not os.path.lexists(f"{entry.path}/.git"):  # a working tree is looked at by itself
-                yield from _behind_links(entry.path, deep - 1, is_behind=behind)
+                left = min(deep, _BEHIND) if behind else deep
+                yield from _behind_links(entry.path, left - 1, is_behind=behind)
         elif behind and (stamp := stamp_of(entry.path)):
             yield entry.path, stamp
 

@@ -24,7 +24,6 @@ class Keeping:
         """`folder`: an fd of the directory of the job, for the record of what is there before it."""
         self._sandbox = sandbox
         self._folder = folder
-        # outlive and what agents obey are kept with git=write too
         self._writes = sandbox.mode == "workspace-write"
         self._mark = os.path.join(sandbox.cache, _SEVERAL) if sandbox.cache else None
         self._supposed: Guard | None = None
@@ -47,7 +46,7 @@ class Keeping:
         """Search, once, and return what is kept. Errors: OSError."""
         if self._writes and self._found is None:
             self._found = guarded(self._sandbox)
-            if self._folder is not None and self._sandbox.git != "write":
+            if self._folder is not None:
                 Before.found_by(self._found).write(self._folder)
         return self._found
 
