@@ -91,11 +91,8 @@ def _moved(definition: Definition) -> str | None:
 
 
 def _changed(plan: Plan) -> str | None:
-    """Return a sentence if the job would have other variables than a person was shown, or run other files."""
     about = asked.of(plan.definition)
-    if about is not None and about.env_sha256 is not None and about.env_sha256 != facts.digest(plan.overrides):
-        return _CHANGED
-    return None if about is None else asked.changed(about)
+    return None if about is None else asked.changed(about, plan.overrides)
 
 
 def start_unheard(ctx: Context, job: JobDir, plan: Plan | None = None) -> None:
@@ -117,7 +114,6 @@ def require_answered(job: JobDir) -> None:
 
 # Masked values and a caller's own stdin are in no file
 FORGOTTEN = "only the process that made the job knew its masked variables or its input, and that process has ended"
-_CHANGED = "its env files have changed since it was asked about"
 
 
 def needs_asker(definition: Definition) -> bool:
