@@ -65,7 +65,7 @@ FINISHED = "finished"  # state, exit_code, signal, reason, duration_ms, usage, m
 LEFT_OUT = "events_left_out"
 
 _READ_BYTES = 2 * limits.EVENTS_BYTES  # at most so much of the file is read: its end
-_HELD_BYTES = 65_536  # at most so much waits for room on a full disk; no line is longer
+LINE_BYTES = 65_536  # no line is longer, and at most so much waits for room on a full disk
 # Written first in every line, so that a reader finds its place without parsing everything before it
 _N, _SEQ, _TYPE = b'{"n":', b'"seq":', b'"type":"'
 _STATES = frozenset({STARTED, ADOPTED, SIGNAL, MISSING, DROPPED, GAP, WATCH_FAILED, DESCENDANTS, FAULT, FINISHED})
@@ -97,7 +97,7 @@ class History:
         except OSError:  # full or removed: a job must not fail for want of a history
             return False
         size = os.fstat(self._fd).st_size
-        first = max(0, size - 2 * _HELD_BYTES)
+        first = max(0, size - 2 * LINE_BYTES)
         data = os.pread(self._fd, size - first, first)
         self._count += _last_n(data)
         if data and not data.endswith(b"\n"):  # its writer was killed in the middle of the line
@@ -110,7 +110,7 @@ class History:
         ready = self._open()
         self._count += 1
         event = {"n": self._count, "seq": seq, "at": timestamp(), "type": kind, **content}
-        self._held = (self._held + json.dumps(event, separators=(",", ":")).encode() + b"\n")[-_HELD_BYTES:]
+        self._held = (self._held + json.dumps(event, separators=(",", ":")).encode() + b"\n")[-LINE_BYTES:]
         if not ready:
             return
         try:

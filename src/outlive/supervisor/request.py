@@ -32,6 +32,7 @@ class Request(Record):
     command: Identity | None = None  # adopt: the command, if the reader found it and nothing had written it down
     environment: dict[str, str] = {}
     overrides: dict[str, str] = {}
+    stages: dict[str, str] = {}  # variables that have its shell write down how each stage of a pipeline ended
     masked: list[str] = []  # what is masked in the output: lines of the values of masked variables
     umask: int = 0o022
     sink_shell: list[str] = ["sh", "-c"]

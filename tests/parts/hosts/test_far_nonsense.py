@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from outlive import limits
 from outlive.parts.hosts.ssh.connecting import wire, words
 from outlive.parts.hosts.ssh.local_copy import LocalCopy
 from outlive.store.job_dir import LOGS, ORDER, JobDir
@@ -213,6 +214,14 @@ def test_a_far_end_fills_no_disk_beyond_the_quota_of_the_job(copy: LocalCopy) ->
         {"word": "Status", "state": {"exit_code": "0"}},
         {"word": "Events", "events": [{"type": "started", "seq": -1, "at": "x", "n": 1}]},
         {"word": "Events", "events": {}},
+        {"word": "Events", "events": [{"type": "started", "seq": 1, "at": "x", "n": 1, "more": "x" * 65_536}]},
+        {"word": "Events", "events": [{"type": "started", "seq": 1, "at": "x", "n": 1, "more": [10**400]}]},
+        {"word": "Followed", "cwd": "/" + "a" * 4_096},
+        {"word": "Status", "state": {"duration_ms": 10**400}},
+        {"word": "Status", "state": {"kept": {"made_up": float("inf")}}},
+        {"word": "Status", "state": {"kept": {"made_up": float("nan")}}},
+        {"word": "Status", "state": {"reason": "x" * 65_536}},
+        {"word": "Refused", "refused": "Start", "error": {"code": "io_error", "message": "x" * 65_536}},
         {"word": "Answer", "id": "1"},
         {"word": "Checked", "free_bytes": 1},
         {"word": "Checked", "free_bytes": "1", "root": "/", "workdir": "/", "python": "3"},
@@ -223,3 +232,34 @@ def test_a_far_end_fills_no_disk_beyond_the_quota_of_the_job(copy: LocalCopy) ->
 def test_a_word_with_other_content_than_it_has_is_refused(content: dict[str, Any]) -> None:
     with pytest.raises(wire.Nonsense):
         words.unpacked(json.dumps(content).encode())
+
+
+LONG: dict[str, Any] = {
+    "state": "exited",
+    "phase": "finished",
+    "exit_code": 0,
+    "started_at": "2026-11-30T15:00:00.000Z",
+    "duration_ms": 1 << 62,
+}
+
+
+@pytest.mark.fault("H28")
+def test_a_far_end_chooses_neither_how_long_answers_are_nor_a_number_that_ends_one(cli: Cli, box: FakeSsh) -> None:
+    events = [{"type": "made_up", "at": "y", "seq": 0, "n": number, "more": "x" * 60_000} for number in (1, 2)]
+    NONSENSE["a long end"] = (
+        HELLO
+        + said("Opened", root="/far")
+        + said("Started")
+        + said("Followed", cwd="/there")
+        + said("Events", events=events)
+        + said("Status", state={**LONG, "message": "m" * 1_000_000})
+        + said("Over")
+        + said("Forgotten"),
+        b"",
+    )
+    talk(box, "a long end")
+    job = cli.ok("run", "--host", "box", "--snapshot-after", "0", "true")["job_id"]
+    cli.ok("wait", job)
+    found = cli.ok("status", job)
+    assert (found["state"], len(found["message"]), found["cwd"]) == ("exited", limits.SHOWN_BYTES, "/there")
+    assert cli.text("wait", job, "--human")

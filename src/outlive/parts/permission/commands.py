@@ -27,7 +27,7 @@ from outlive.launch import engines
 from outlive.parts.permission.answers import Checked
 from outlive.parts.permission.approvals import asked, files
 from outlive.parts.permission.approvals.asked import Approval, GivenInput
-from outlive.parts.permission.approvals.facts import decides, digest
+from outlive.parts.permission.approvals.facts import decides
 from outlive.parts.permission.approvals.person import namespaces
 from outlive.parts.permission.policy import always, commands_in, decide
 from outlive.parts.permission.policy.decide import Policy
@@ -118,7 +118,7 @@ def _asked(decision: Checked, key: str | None, timeout_ms: int, plan: Plan, note
         asker=namespaces(),
         input=given,
         file_env=of_files if definition.env_files else None,
-        env_sha256=digest(plan.overrides) if is_checked else None,
+        env_sha256=asked.digest(plan.overrides) if is_checked else None,
         files=noted.stamps or None,
         unheld=noted.unheld or None,
     )

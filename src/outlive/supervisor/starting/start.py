@@ -374,6 +374,7 @@ def _environment(request: Request, *, pty: bool) -> dict[str, str]:
         **inherited,
         **({"TERM": _TERMINAL_TYPE} if pty else {}),
         **request.overrides,
+        **request.stages,
         tree.COOKIE: request.job_id,
         "OUTLIVE_ROOT": request.root,
         "OUTLIVE_SHELL": "exec",

@@ -18,6 +18,7 @@ from contextlib import suppress
 from typing import Any
 
 from outlive import limits
+from outlive.core.quoted import cut
 from outlive.core.records import Definition, Ending, Queue, State
 from outlive.core.units import timestamp
 from outlive.errors import OutliveError, from_os
@@ -304,7 +305,10 @@ class Mirror:
             self._write(State.replace(self._state, **{name: getattr(there, name) for name in _AFTER_THE_END}))
             return
         nothing: dict[str, Any] = dict.fromkeys(_OF_ITS_MACHINE)
-        state: State = State.replace(there, job_id=self._job.job_id, **nothing)
+        message = there.message and cut(
+            there.message, limits.SHOWN_BYTES
+        )  # another machine does not say how long answers are
+        state: State = State.replace(there, job_id=self._job.job_id, message=message, **nothing)
         if not state.finished:
             self._write(state)
             self._report()

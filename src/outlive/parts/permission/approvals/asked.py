@@ -1,5 +1,9 @@
 """What is asked of a person before a job starts: the member `approval` of its definition."""
 
+import json
+from collections.abc import Mapping
+
+from outlive.core.ids import sha256
 from outlive.core.record import Record
 from outlive.core.records import Definition
 from outlive.system.paths import stamp_of
@@ -51,8 +55,16 @@ def of(definition: Definition) -> Approval:
     return Approval.of(content) if isinstance(content, dict) and Approval.misfit(content) is None else Approval()
 
 
-def changed(about: Approval) -> str | None:
-    """Return a sentence about a file that the command runs and that is not what it was; None if all are."""
+def digest(variables: Mapping[str, str]) -> str:
+    """Return a digest of variables, by which a process that starts the job later finds them changed."""
+    return sha256(json.dumps(sorted(variables.items())).encode())
+
+
+def changed(about: Approval, overrides: Mapping[str, str]) -> str | None:
+    """Return a sentence if the job would have other variables than a person was shown, or about a file that the command
+    runs and that is not what it was; None if all are as they were. `overrides`: those of its env files and of its call."""
+    if about.env_sha256 is not None and about.env_sha256 != digest(overrides):
+        return "its env files have changed since it was asked about"
     other = next((file for file, stamp in (about.files or {}).items() if stamp_of(file) != stamp), None)
     return None if other is None else f"{other}, which the command runs, has changed since it was asked about"
 

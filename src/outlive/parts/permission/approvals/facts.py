@@ -7,13 +7,11 @@ cannot forge another fact.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from fnmatch import fnmatchcase
 
 from outlive import limits, parts
 from outlive.core import quoted
-from outlive.core.ids import sha256
 from outlive.core.record import Value
 from outlive.core.records import Definition, Notification
 from outlive.parts.permission.approvals import asked
@@ -63,11 +61,6 @@ def fits_a_form(definition: Definition) -> bool:
     given = asked.of(definition).input
     is_whole = definition.script is None and (given is None or given.text is not None)
     return is_whole and len(text(definition)) <= limits.FORM_CHARS
-
-
-def digest(variables: Mapping[str, str]) -> str:
-    """Return a digest of variables, by which a process that starts the job later finds them changed."""
-    return sha256(json.dumps(sorted(variables.items())).encode())
 
 
 def _pairs(definition: Definition) -> Iterator[tuple[str, str]]:

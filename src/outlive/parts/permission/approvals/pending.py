@@ -48,7 +48,7 @@ def start(ctx: Context, job: JobDir, plan: Plan | None = None) -> socket.socket 
         refused = FORGOTTEN if plan is None and needs_asker(definition) else _moved(definition)
         if refused is None:
             plan = plan or making.plan_of_created(ctx.caller, job)
-            refused = _changed(plan)
+            refused = asked.changed(asked.of(plan.definition), plan.overrides)
         if plan is None or refused is not None:
             locks.close()
             _deny(ctx, job, refused)
@@ -85,14 +85,6 @@ def _moved(definition: Definition) -> str | None:
     return None if definition.cwd_id is None else paths.change(definition.cwd, definition.cwd_id)
 
 
-def _changed(plan: Plan) -> str | None:
-    """Return a sentence if the job would have other variables than a person was shown, or run other files."""
-    about = asked.of(plan.definition)
-    if about.env_sha256 is not None and about.env_sha256 != facts.digest(plan.overrides):
-        return _CHANGED
-    return asked.changed(about)
-
-
 def start_unheard(ctx: Context, job: JobDir, plan: Plan | None = None) -> None:
     """Do what `start` does, for a caller that does not wait for the end."""
     sock = start(ctx, job, plan)
@@ -102,7 +94,6 @@ def start_unheard(ctx: Context, job: JobDir, plan: Plan | None = None) -> None:
 
 # Masked values and a caller's own stdin are in no file
 FORGOTTEN = "only the process that made the job knew its masked variables or its input, and that process has ended"
-_CHANGED = "its env files have changed since it was asked about"
 
 
 def needs_asker(definition: Definition) -> bool:

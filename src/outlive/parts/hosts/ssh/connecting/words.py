@@ -7,6 +7,7 @@ owner by now: a login shell, another program or a person may answer in the place
 
 import json
 
+from outlive import limits
 from outlive.config import HostSettings
 from outlive.core.members import parse_json
 from outlive.core.record import Record
@@ -15,8 +16,11 @@ from outlive.errors import OutliveError
 from outlive.parts.hosts.ssh.connecting import wire
 from outlive.parts.hosts.ssh.connecting.wire import Nonsense
 from outlive.parts.sandbox.confinement.bubblewrap import SandboxTrial
+from outlive.store import history
 
-_MOST = 1 << 62
+_MOST = 1 << 62  # no number is beyond it
+_PATH_CHARS = 4_096  # PATH_MAX
+_PART_CHARS = limits.CONTROL_BYTES  # of the JSON of a state without its message, or of an error
 
 
 class Word(Record):
@@ -128,7 +132,7 @@ class Followed(Word):
     cwd: str = ""
 
     def is_sound(self) -> bool:
-        return self.cwd.startswith("/") and "\0" not in self.cwd
+        return self.cwd.startswith("/") and "\0" not in self.cwd and len(self.cwd) < _PATH_CHARS
 
 
 class Gone(Word):
@@ -150,7 +154,8 @@ class Status(Word):
     state: State = State()
 
     def is_sound(self) -> bool:
-        return all(map(_is_position, self.state.log_bytes or ()))
+        rest: State = State.replace(self.state, message=None)  # which the mirror cuts
+        return all(map(_is_position, self.state.log_bytes or ())) and _chars(rest.to_dict()) <= _PART_CHARS
 
 
 class Answer(Word):
@@ -196,7 +201,7 @@ class Refused(Word):
     error: Error = Error()
 
     def is_sound(self) -> bool:
-        return bool(self.error.code and self.error.message)
+        return bool(self.error.code and self.error.message) and _chars(self.error.to_dict()) <= _PART_CHARS
 
 
 WORDS = {kind.__name__: kind for kind in Word.__subclasses__()}
@@ -225,12 +230,24 @@ def greeting(data: bytes) -> dict[str, object]:
 
 def _object(data: bytes) -> dict[str, object]:
     try:
-        content: object = parse_json(data)
+        content: object = parse_json(data, number=_number)
     except ValueError:
         raise Nonsense("what is no JSON") from None
     if not isinstance(content, dict):
         raise Nonsense("JSON that is no object")
     return content
+
+
+def _number(text: str) -> int | float:
+    """Return a number of JSON, or what Python reads as one. Errors: ValueError, where nothing could be reckoned with it."""
+    value = float(text)
+    if not abs(value) <= _MOST:
+        raise ValueError(text[:100])
+    return int(text) if text.lstrip("-").isdigit() else value
+
+
+def _chars(content: dict[str, object]) -> int:
+    return len(json.dumps(content, separators=(",", ":")))
 
 
 def _is_position(value: object) -> bool:
@@ -244,4 +261,5 @@ def _is_event(event: object) -> bool:
         and type(event.get("at")) is str
         and _is_position(event.get("seq"))
         and _is_position(event.get("n"))
+        and _chars(event) < history.LINE_BYTES
     )
