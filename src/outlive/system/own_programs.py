@@ -193,7 +193,10 @@ def require_unwritten(words: Iterable[str], env: Mapping[str, str], what: str) -
     job can have written: ssh would run what a file for its option -F says."""
     wall, home = _Wall(env), f"{env.get('HOME') or '/'}/"
     for word in words:
-        if wall.mentions(word.replace("~/", home).replace("%d/", home), command=True):  # ssh_config(5), TOKENS
+        expanded = word
+        for at_home in ("~/", "%d/", "$HOME/", "${HOME}/"):  # ssh_config(5), TOKENS and ENVIRONMENT VARIABLES
+            expanded = expanded.replace(at_home, home)
+        if wall.mentions(expanded, command=True):
             message = f"{what} name what a job in a sandbox may have written: {word}"
             raise OutliveError("launch_failed", message, hint="Put it elsewhere, outside of every project.")
 

@@ -269,7 +269,12 @@ def test_a_path_that_a_shell_would_make_into_one_of_a_job_is_in_no_option_of_a_h
         command = f"-oProxyCommand=exec {path.format(place=place)} %h %p"
         with pytest.raises(OutliveError, match="may have written"):
             own_programs.require_unwritten([command], home, "the options of this host")
-    plain = ["-oSendEnv=LC_* $X", "-oControlPath=~/.ssh/%C", "-oProxyCommand=sh -c '\"/usr/bin/nc\" $1 %p 2>/dev/null'"]
+    plain = [
+        "-oSendEnv=LC_* $X",
+        "-oControlPath=~/.ssh/%C",
+        "-oIdentityFile=${HOME}/.ssh/id",
+        "-oProxyCommand=sh -c '\"/usr/bin/nc\" $1 %p 2>/dev/null'",
+    ]
     own_programs.require_unwritten(plain, home, "the options of this host")
 
 
