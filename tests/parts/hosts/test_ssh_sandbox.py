@@ -104,6 +104,25 @@ def test_a_job_of_before_is_not_restarted_beyond_the_sandbox_of_its_host(cli: Cl
     box.wait_empty()
 
 
+def test_a_job_that_waited_has_the_mode_of_its_definition_and_the_directories_of_its_turn(
+    cli: Cli, bounded: FakeSsh, place: Path, work: Path
+) -> None:
+    (bounded.home / "other").mkdir()
+    first = cli.ok("run", "--snapshot-after", "0", "until [ -e go ]; do sleep 0.1; done")["job_id"]
+    words = ("--snapshot-after", "0", "--after", first, "--sandbox", "workspace-write")
+    command = f"cd {bounded.home}; touch extra/written; touch other/written; touch src/written"
+    job = cli.ok("run", "--host", "box", "--cwd", "/usr", *words, "--", command)["job_id"]
+    (bounded.home / "extra").mkdir()
+    path = place / "home/.config/outlive/config.toml"
+    text = path.read_text(encoding="utf-8").replace("workspace-write", "read-only").replace("~/src", "~/other")
+    path.write_text(f'{text}\n[sandbox]\nwrite = ["{bounded.home}/extra"]\n', encoding="utf-8")
+    (work / "go").touch()
+    assert cli.ok("wait", job)["exit_code"] == 1
+    assert cli.ok("status", job)["sandbox"]["mode"] == "workspace-write"
+    assert [(bounded.home / name / "written").exists() for name in ("extra", "other", "src")] == [True, True, False]
+    bounded.wait_empty()
+
+
 def test_where_the_machine_has_no_bubblewrap_nothing_runs(cli: Cli, bounded: FakeSsh, place: Path) -> None:
     python = bounded.place / "python"
     python.write_text(WITHOUT_BWRAP, encoding="utf-8")
