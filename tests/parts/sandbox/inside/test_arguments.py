@@ -99,8 +99,8 @@ def test_a_notification_that_cannot_be_started_leaves_no_file_open(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A supervisor lives on, and tries again with the next notification."""
-    spec, null = _spec(tmp_path), os.open(os.devnull, os.O_RDWR)
-    sink = How("/", None, terminal=False, folder=-1)
+    spec, null, folder = _spec(tmp_path), os.open(os.devnull, os.O_RDWR), os.open(tmp_path, fds.DIRECTORY)
+    sink = How("/", None, terminal=False, folder=folder)
     before = fds.open_fds()
 
     def refused(*_: object, **_named: object) -> int:
@@ -112,4 +112,5 @@ def test_a_notification_that_cannot_be_started_leaves_no_file_open(
             session.start_sink(spec, ["true"], {}, dict.fromkeys((0, 1, 2), null), sink)
         monkeypatch.undo()
         assert fds.open_fds() == before
-    os.close(null)
+    for fd in (null, folder):
+        os.close(fd)
