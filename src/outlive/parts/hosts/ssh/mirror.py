@@ -305,9 +305,8 @@ class Mirror:
             self._write(State.replace(self._state, **{name: getattr(there, name) for name in _AFTER_THE_END}))
             return
         nothing: dict[str, Any] = dict.fromkeys(_OF_ITS_MACHINE)
-        message = there.message and cut(
-            there.message, limits.SHOWN_BYTES
-        )  # another machine does not say how long answers are
+        # Another machine does not say how long answers are
+        message = there.message and cut(there.message, limits.SHOWN_BYTES)
         state: State = State.replace(there, job_id=self._job.job_id, message=message, **nothing)
         if not state.finished:
             self._write(state)
