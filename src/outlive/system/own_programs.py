@@ -117,7 +117,7 @@ class _Wall:
 
     def mentions(self, value: str, *, command: bool = False) -> bool:
         """Return whether a word of this text is a path that a job can write, or lies in any project; of a `command` also a
-        relative one, and one that a shell may make into such a path."""
+        relative path, and what a shell may make into such a path."""
         if command:
             unquoted = value.translate(_QUOTES)
             words = [word for word in unquoted.split() if "/" in word and "://" not in word]

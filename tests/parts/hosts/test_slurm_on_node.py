@@ -61,7 +61,7 @@ def test_what_changed_while_an_approved_job_was_in_the_queue_is_not_run(
     assert (ended["state"], ended["reason"]) == ("failed", "denied")
     assert said in ended["message"]
     (told,) = until(lambda: _of_type(cli, job, history.NOT_NOTIFIED), what="its notification")
-    assert told["error"] == "not run: its job was denied, and all that it brings"
+    assert told["error"] == "not run: the start of its job was denied, and its notification commands with it"
     assert not {"got", "told"} & {path.name for path in work.iterdir()}
 
 

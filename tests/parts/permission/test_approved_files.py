@@ -94,7 +94,9 @@ def test_a_file_that_is_replaced_while_an_approved_job_waits_for_its_start_is_no
         assert (ended["state"], ended["reason"]) == ("failed", "denied")
         assert "/x, which the command runs, has changed since it was asked about" in ended["message"]
         failed = until(partial(_not_notified, cli, job), what="its notification")
-        assert [one["error"] for one in failed] == ["not run: its job was denied, and all that it brings"]
+        assert [one["error"] for one in failed] == [
+            "not run: the start of its job was denied, and its notification commands with it"
+        ]
     assert not {"evil", "good", "told0", "told1"} & {path.name for path in work.iterdir()}
 
 

@@ -53,7 +53,7 @@ _NO_COMMAND = 127  # sh(1)
 _NOT_FOUND = ": a command was not found on the PATH of the notification's shell; write its absolute path"
 _TOO_OFTEN = "not run: it was killed for taking too long several times in a row"
 _REMOVED = "not run: its watch was removed"
-_DENIED = "not run: its job was denied, and all that it brings"
+_DENIED = "not run: the start of its job was denied, and its notification commands with it"
 _GIVEN_UP = f"given up: it was begun {limits.DELIVERIES} times, and the supervisor ended each time before it was done"
 FINISHED, MATCHED = "job.finished", "job.output.matched"
 FILE, COMMAND = "file", "command"  # in the order in which they are told
@@ -315,10 +315,10 @@ class _Command:
 
             how = How(cwd, umask, terminal=False, folder=self._job.fd, cwd_id=cwd_id)
             confines = confinement.installed()
-            env = (
-                confines.inherited(definition.sandbox, inherited) | own
-            )  # of a job on another machine it is not limited yet
-            return confines.start_sink(definition.sandbox, words, env, stdio, how)
+            limited = confines.inherited(
+                definition.sandbox, inherited
+            )  # of a job on another machine nothing has limited them yet
+            return confines.start_sink(definition.sandbox, words, limited | own, stdio, how)
 
     def reaped(self, status: int) -> None:
         self._time_limit.cancel()

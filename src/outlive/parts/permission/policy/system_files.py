@@ -1,5 +1,5 @@
 """Which files no job can change: shells of the system, known by where they are and not by their name, and links on the
-way to a program: what is there when one that a job can change is looked at says nothing of what starts."""
+way to a program: what is there when a link that a job can change is looked at says nothing of what starts."""
 
 from __future__ import annotations
 
