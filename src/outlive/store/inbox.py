@@ -307,6 +307,10 @@ class Inbox:
             locks.take(fd, _CALL)
             os.pwrite(fd, b"%d" % LEFT, 0)
 
+    def is_under_way(self, job_id: str) -> bool:
+        """Return whether a call of this connection that starts the job has no answer yet, without a look at the disk."""
+        return job_id in self._calls
+
     def set_call(self, job_id: str, call: int) -> None:
         """Note how the call ended that started a job."""
         with suppress(OSError), Closing(self._open(job_id, os.O_WRONLY)) as fd:

@@ -175,7 +175,7 @@ def _collect(ctx: Context, answer: Mapping[str, object], receipt: Receipt) -> No
     for job_id in inbox.ids():
         if jobs >= limits.NOTICES:
             break
-        if job_id == answer.get("job_id") or any(job_id in one for one in inbox.waits):
+        if job_id == answer.get("job_id") or inbox.is_under_way(job_id) or any(job_id in one for one in inbox.waits):
             continue
         if _is_still_quiet(ctx.store, inbox, job_id):
             continue

@@ -50,7 +50,7 @@ def build(session: Session) -> tuple[Calls, server.OutliveServer]:
 async def _serve_until_signalled(built: Server[TaskGroup], calls: Calls, session: Session) -> None:
     async with anyio.create_task_group() as group:
         group.start_soon(_end_when_signalled, session)
-        async with transport.streams(session.wire, session.front, calls.sent) as (received, sent):
+        async with transport.streams(session.wire, session.front, calls) as (received, sent):
             await built.run(received, sent, built.create_initialization_options())
         group.cancel_scope.cancel()
 

@@ -7,7 +7,7 @@ nothing of the lines that were answered before it was there (first_answers.py).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Protocol
 
@@ -40,16 +40,16 @@ _CANCELLED = "notifications/cancelled"
 
 @asynccontextmanager
 async def streams(
-    wire: Wire, front: FirstAnswers, sent_answer: Sent
+    wire: Wire, front: FirstAnswers, answers: Answers
 ) -> AsyncIterator[tuple[MemoryObjectReceiveStream[Received], MemoryObjectSendStream[SessionMessage]]]:
     """Yield the streams that the SDK's server reads messages from and writes them to. It first gets `front.replay`,
-    whose requests are answered already. `sent_answer` is called for each answer that is written."""
+    whose requests are answered already. `answers` takes note of each answer that is written."""
     received_to, received = anyio.create_memory_object_stream["Received"]()
     sent, sent_from = anyio.create_memory_object_stream[SessionMessage]()
     requests = _Requests()
     async with anyio.create_task_group() as group:
         group.start_soon(_Reader(wire, requests, received_to, sent.clone()).read, front.replay)
-        group.start_soon(_write, wire, front.repeated, sent_from, sent_answer, requests)
+        group.start_soon(_write, wire, front.repeated, sent_from, answers, requests)
         yield received, sent
 
 
@@ -186,11 +186,14 @@ def line_of(sent: SessionMessage) -> bytes:
     return sent.message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n"
 
 
-class Sent(Protocol):
-    """Takes note of an answer to the request with this id, twice: when all but its last byte has been written, and when it is
-    `whole`."""
+class Answers(Protocol):
+    """Takes note of the answers to requests, by their ids."""
 
-    def __call__(self, request: int | str, *, whole: bool) -> None: ...
+    def before_whole(self, request: int | str) -> Callable[[], None] | None:
+        """Return what is to be called when all of the answer but its last byte has been written; None: nothing is."""
+
+    def sent(self, request: int | str) -> None:
+        """Take note that the whole answer has been written."""
 
 
 async def _write_all(wire: Wire, rest: memoryview) -> None:
@@ -204,7 +207,7 @@ async def _write(
     wire: Wire,
     repeated: list[int | str],
     of: MemoryObjectReceiveStream[SessionMessage],
-    sent_answer: Sent,
+    answers: Answers,
     requests: _Requests,
 ) -> None:
     async with of:
@@ -215,13 +218,14 @@ async def _write(
                 requests.end(number)
                 continue
             line = memoryview(line_of(one))
-            if isinstance(one.message, JSONRPCResponse):
-                # A client that has the whole line may end this process at once
+            answered = one.message.id if isinstance(one.message, JSONRPCResponse) else None
+            note = None if answered is None else answers.before_whole(answered)
+            if note is not None:  # a client that has the whole line may end this process at once
                 await _write_all(wire, line[:-1])
-                sent_answer(one.message.id, whole=False)
-                await _write_all(wire, line[-1:])
-                sent_answer(one.message.id, whole=True)
-            else:
-                await _write_all(wire, line)
+                note()
+                line = line[-1:]
+            await _write_all(wire, line)
+            if answered is not None:
+                answers.sent(answered)
             if number is not None:
                 requests.end(number)

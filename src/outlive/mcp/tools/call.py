@@ -184,13 +184,16 @@ class Calls:
         """Call `sent` when the answer to the request with this id has been sent, on stdio."""
         self._unsent[request] = sent
 
-    def sent(self, request: int | str, *, whole: bool) -> None:
-        """Take note that an answer on stdio has been sent; or, if not `whole`, all of it but its last byte."""
-        then = self._unsent.pop(request, None) if whole else self._unsent.get(request)
-        if whole and then is not None:
+    def before_whole(self, request: int | str) -> Callable[[], None] | None:
+        """Return what is to be noted on stdio before an answer's last byte goes out; None: nothing."""
+        then = self._unsent.get(request)
+        return then.show if isinstance(then, notices.Receipt) and then.shown else None
+
+    def sent(self, request: int | str) -> None:
+        """Take note that an answer on stdio has been sent."""
+        then = self._unsent.pop(request, None)
+        if then is not None:
             then(True)
-        elif isinstance(then, notices.Receipt):
-            then.show()
 
     def end_session(self, session: str) -> None:
         """Take note that a session over HTTP has ended: its notices go to the next one."""
