@@ -6,7 +6,7 @@ answers. `typing.get_type_hints` gives the types to the schema; a call needs non
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, cached_property
 from typing import Any, ClassVar, dataclass_transform
 
 from outlive.core.place import resolve_name
@@ -52,11 +52,11 @@ class Field(Value):
         record: type[Fields] | None = resolve_name(self.inline) if isinstance(self.inline, str) else self.inline
         return record
 
-    @property
+    @cached_property
     def brief(self) -> str:
         return str(self.how.get("brief", IF_SAID))
 
-    @property
+    @cached_property
     def place(self) -> str:
         return str(self.how.get("place", ""))
 
@@ -150,6 +150,14 @@ class Answer(Fields):
     def flat(cls) -> dict[str, Field]:
         rank: dict[Any, int] = {FIRST: 0, LAST: 2}
         return dict(sorted(super().flat().items(), key=lambda one: rank.get(one[1].how.get("place"), 1)))
+
+    @classmethod
+    @cache  # each answer asks
+    def ends(cls) -> tuple[list[str], list[str]]:
+        """Return the fields that stand first in the JSON, and those that stand last."""
+        placed = [(name, one.place) for name, one in cls.flat().items()]
+        first, last = ([name for name, place in placed if place == end] for end in (FIRST, LAST))
+        return first, last
 
 
 def sentences(*parts: str | None) -> str | None:

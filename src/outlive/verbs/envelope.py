@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Any
 
 from outlive import verbs
-from outlive.answers import ALWAYS, EVEN_FALSE, FIRST, FULL_ONLY, LAST, READABLE, Answer, Field, Fields, advice
+from outlive.answers import ALWAYS, EVEN_FALSE, FULL_ONLY, LAST, READABLE, Answer, Field, Fields, advice
 from outlive.core.members import text_of
 from outlive.core.started import never_ran
 from outlive.core.units import duration, size
@@ -54,11 +54,10 @@ def sized(full: dict[str, object], detail: str) -> dict[str, object]:
     """Return a full answer in the size that the call asked for, its members in their order. An error has one size."""
     if not full["ok"]:
         return full
-    fields = verbs.fields_of(str(full["type"]))
-    first = [*_HEAD, *(name for name, field in fields.items() if field.place == FIRST)]
-    last = [name for name, field in fields.items() if field.place == LAST]
-    ends = {*first, *last}
-    names = [name for name in (*first, *(one for one in full if one not in ends), *last) if name in full]
+    record = verbs.record_of(str(full["type"]))
+    fields, (first, last) = (record.flat(), record.ends()) if record else ({}, ([], []))
+    between = [name for name in full if name not in _HEAD and name not in first and name not in last]
+    names = [name for name in (*_HEAD, *first, *between, *last) if name in full]
     return brief(full, fields, names) if detail == BRIEF else {name: full[name] for name in names}
 
 
