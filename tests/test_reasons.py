@@ -15,7 +15,7 @@ PROVEN = {
     "idle_timeout": "heart/faces/test_run_on_both.py::test_a_quiet_job_is_ended_by_the_idle_time_out",
     "limit": "parts/limits/test_limits.py::test_the_sum_of_processor_times_ends_a_job_also_after_its_supervisors_were_killed",
     "kill": "heart/faces/test_wait_on_both.py::test_kill_ends_a_job_by_term_and_says_who_asked",
-    "denied": "parts/permission/test_approval.py::test_a_job_that_is_denied_never_runs_nor_does_its_notification",
+    "denied": "parts/approvals/test_approval.py::test_a_job_that_is_denied_never_runs_nor_does_its_notification",
     "launch": "heart/faces/test_run_on_both.py::test_a_program_that_is_not_there_fails_at_its_launch",
     "lost": "heart/durability/test_found_ends.py::test_an_end_found_by_a_reader_is_notified_once",
     "reboot": "heart/durability/test_found_ends.py::test_after_a_reboot_a_job_that_ran_has_failed_for_that_reason",

@@ -234,24 +234,73 @@ def test_a_job_in_a_queue_stays_readable_and_is_not_started_without_the_part(cli
     assert cli.ok("start", "--wait", created)["state"] == "exited", "with the part it starts as it was made"
 
 
+POLICY = """
+[policy]
+default = "ask"
+
+[[policy.rule]]
+prefix = ["touch", "allowed"]
+decision = "allow"
+
+[[policy.rule]]
+prefix = ["touch", "denied"]
+decision = "deny"
+"""
+
+
 @pytest.mark.usefixtures("system_path")
-def test_a_job_that_waits_for_approval_stays_so_without_the_part(cli: Cli, place: Path) -> None:
+def test_what_a_person_would_be_asked_about_is_refused_without_the_part_that_asks(cli: Cli, place: Path) -> None:
+    created = cli.ok("create", "touch asked")["job_id"]
+    installed = Installed(place)
+    shutil.rmtree(installed.package / "parts" / "approvals")
+    config = place / "config.toml"
+    config.write_text(POLICY, encoding="utf-8")
+    env: dict[str, str | None] = {**installed.env, "OUTLIVE_CONFIG": str(config)}
+    allowed = cli.ok("run", "--wait", "touch allowed", env=env)
+    assert (allowed["exit_code"], Path("allowed").exists()) == (0, True)
+    assert "the policy denies `touch denied`" in cli.error("run", "touch denied", code="denied", env=env)["message"]
+    refused = (
+        "the part approvals of outlive, which is not installed here, would ask the user about `touch asked` (default); "
+        "nothing was run"
+    )
+    for words in (
+        ("run", "touch asked"),
+        ("run", "--notify-command", "touch asked", "touch allowed"),
+        ("create", "touch asked"),
+        ("start", created),
+        ("notify", "set", allowed["job_id"], "--command", "touch asked"),
+    ):
+        error = cli.error(*words, code="denied", env=env)
+        assert (error["message"], error["details"]["rule"]) == (refused, "default"), words
+    with RawMcp(log=place / "log", command=[*installed.command, "mcp"], env=env) as raw:
+        raw.start()
+        assert raw.call("exec", command="touch asked")["error"]["message"] == refused
+    assert cli.ok("policy", "check", "touch asked", env=env)["decision"] == "ask"
+    assert cli.ok("status", created, env=env)["state"] == "created"
+    assert not Path("asked").exists() and not Path("denied").exists()
+    assert {one["job_id"] for one in cli.ok("list", "--all", env=env)["jobs"]} == {created, allowed["job_id"]}
+
+
+@pytest.mark.usefixtures("system_path")
+@pytest.mark.parametrize("gone", ["approvals", "policy"])
+def test_a_job_that_waits_for_approval_stays_so_without_the_part(gone: str, cli: Cli, place: Path) -> None:
     config = place / "config.toml"
     config.write_text('[policy]\ndefault = "ask"\n', encoding="utf-8")
     asks = {"OUTLIVE_CONFIG": str(config)}
     job = cli.ok("run", "--snapshot-after", "0", "touch ran", env={**asks})["job_id"]
     installed = Installed(place)
-    shutil.rmtree(installed.package / "parts" / "permission")
+    shutil.rmtree(installed.package / "parts" / gone)
     env: dict[str, str | None] = {**installed.env}
-    error = cli.error("run", "touch ran", code="config_error", env={**env, **asks})
-    assert "[policy]: the part of outlive that this section is for is not installed" in error["message"]
+    if gone == "policy":
+        error = cli.error("run", "touch ran", code="config_error", env={**env, **asks})
+        assert "[policy]: the part of outlive that this section is for is not installed" in error["message"]
     for verb in ("status", "poll", "wait"):
         found = cli.ok(verb, job, *(["--timeout-ms", "0"] if verb == "wait" else []), env=env)
         assert (found["state"], "approval" in found) == ("created", False)
-        assert "made with the part permission of outlive, which is not installed here" in found["hint"]
+        assert "made with the part approvals of outlive, which is not installed here" in found["hint"]
     assert [one["job_id"] for one in cli.ok("list", "--all", env=env)["jobs"]] == [job]
     error = cli.error("start", job, code="not_supported", env=env)
-    assert "made with the part permission of outlive, which is not installed here; nothing was run" in error["message"]
+    assert "made with the part approvals of outlive, which is not installed here; nothing was run" in error["message"]
     assert "no process" in cli.error("kill", job, code="invalid_state", env=env)["message"]
     assert cli.ok("status", job, env={**asks})["approval"]["state"] == "pending"
     assert not Path("ran").exists()
@@ -399,9 +448,11 @@ def test_a_server_without_push_declares_and_answers_only_what_it_has(
 
 def test_a_part_that_needs_another_goes_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
     names = [part.name for part in parts.every()]
-    assert {"http", "page"} <= set(names)
-    monkeypatch.setattr(parts, "NAMES", [name for name in parts.NAMES if name != "http"])
-    assert [part.name for part in parts.every.__wrapped__()] == [name for name in names if name not in {"http", "page"}]
+    every = [*parts.NAMES]
+    for missing, gone in (("http", {"http", "page"}), ("policy", {"policy", "approvals", "page", "push", "top"})):
+        assert gone <= set(names)
+        monkeypatch.setattr(parts, "NAMES", [name for name in every if name != missing])
+        assert [part.name for part in parts.every.__wrapped__()] == [name for name in names if name not in gone]
 
 
 def test_a_part_that_cannot_be_loaded_is_not_taken_for_one_that_is_missing(

@@ -155,6 +155,8 @@ class Part:
     tables: Mapping[str, str] = {}
     # Section of the configuration → "module:GATE" (jobs/starting/gate.py) of what decides about the jobs of callers who have it
     gates: Mapping[str, str] = {}
+    # "module:HOLDING" (jobs/starting/gate.py) of what holds jobs back until a person has answered. One part has it
+    holding: str = ""
     # "module:BOUNDARY" (jobs/starting/boundary.py) of what decides what jobs may reach. One part has it
     boundary: str = ""
     # Kind of host → "module:ENGINE" (launch/engine.py)

@@ -46,7 +46,7 @@ _PROGRAM = Path(preloading.__file__)
 # four forks and more, and a fork costs what there is to share: with 80 MB of it instead of 36 a call takes a quarter longer
 _FOR_CALLS = tuple(
     "outlive -outlive.mcp -outlive.parts.demo -outlive.parts.page -outlive.parts.http -outlive.parts.top -outlive.parts.reports"
-    " -outlive.parts.hosts.ssh.mirror_process -outlive.parts.clients.asking -outlive.parts.after.chain -outlive.parts.push -outlive.parts.permission.extension -outlive.parts.permission.elicitation -mcp -pydantic -urwid".split()
+    " -outlive.parts.hosts.ssh.mirror_process -outlive.parts.clients.asking -outlive.parts.after.chain -outlive.parts.push -outlive.parts.approvals.extension -outlive.parts.approvals.elicitation -mcp -pydantic -urwid".split()
 )
 _FOR_SERVERS = tuple("outlive anyio._backends._asyncio -outlive.parts.demo -outlive.parts.top".split())
 BOUND_S = 180  # it loads the SDK, in each worker at once

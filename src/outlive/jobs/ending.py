@@ -83,7 +83,7 @@ def may_have_left(inspection: Inspection, job: JobDir) -> bool:
 
 
 def _not_started(ctx: Context, job: JobDir, inspection: Inspection, number: int) -> Inspection:
-    """Withdraw a job that a gate holds back, or cancel it on its host. Return what is true of it then. Errors: invalid_state
+    """Withdraw a job that a part holds back, or cancel it on its host. Return what is true of it then. Errors: invalid_state
     for a job that only waits for `start`."""
     held = gate.of(inspection.definition)
     if held is not None:

@@ -7,7 +7,6 @@ from typing import TypeAlias
 
 from outlive import parts
 from outlive.config import Config
-from outlive.core.place import resolve_name
 from outlive.store.output.masks import Find
 from outlive.store.root import Store
 
@@ -39,6 +38,6 @@ class Masking:
 
 def of_server(config: Config, environment: Environment, store: Opened) -> Masking:
     """Return what masks in one server."""
-    place = parts.masking()
-    made: Masking = resolve_name(place)(config, environment, store) if place else Masking()
+    masking = parts.only("masking")
+    made: Masking = masking(config, environment, store) if masking else Masking()
     return made

@@ -37,7 +37,8 @@ NAMES = (
     "hosts",
     "http",
     "failures",
-    "permission",
+    "approvals",
+    "policy",
     "top",
     "page",
     "clients",
@@ -57,7 +58,7 @@ NAMES = (
 KEEPERS = {
     "report": "reports",
     "resources": "limits",
-    "approval": "permission",
+    "approval": "approvals",
     "sandbox": "sandbox",
     "queue": "queues",
     "ports": "ports",
@@ -72,13 +73,13 @@ HELD = ("approval",)
 # Where nothing is left to wait for, the member of `state.json` is an empty list
 WAIT_HERE = ("after", "chain")
 # Section of the configuration → the part that has its keys (`settings`)
-SECTIONS = {"sandbox": "sandbox", "audit": "audit", "policy": "permission", "mcp": "masks", "ports": "ports"}
+SECTIONS = {"sandbox": "sandbox", "audit": "audit", "policy": "policy", "mcp": "masks", "ports": "ports"}
 # Section of the configuration with a table for each name → the part that reads them (`sections`)
 TABLES = {"hosts": "hosts", "queue": "queues"}
-# Parts with code for supervisors: after, limits, permission, ports and queues do something for a job that has such a member
+# Parts with code for supervisors: after, approvals, limits, ports and queues do something for a job that has such a member
 # (supervisor/added.py), which is not started without; audit notes what a supervisor did (supervisor/added.py). A job
 # waits for a slot of its queue last: it holds the slot from then on
-IN_SUPERVISOR = ("after", "limits", "ports", "audit", "queues", "permission")
+IN_SUPERVISOR = ("after", "limits", "ports", "audit", "queues", "approvals")
 # The part that starts the command of a job with such a member in a sandbox: its module `in_supervisor` has CONFINEMENT
 # (supervisor/confinement.py) and LOOK (store/inspection/workspace.py). It is not started without
 CONFINES = "sandbox"
@@ -106,13 +107,12 @@ def every() -> tuple[Part, ...]:
     found: dict[str, Part] = {}
     for name in NAMES:
         try:
-            part: Part = import_module(f"outlive.parts.{name}").PART
+            found[name] = import_module(f"outlive.parts.{name}").PART
         except ModuleNotFoundError as error:
             if error.name != f"outlive.parts.{name}":
                 raise
-            continue
-        if all(needed in found for needed in part.needs):
-            found[name] = part
+    while lacking := [name for name, part in found.items() if not found.keys() >= {*part.needs}]:
+        del found[lacking[0]]
     return tuple(found.values())
 
 
@@ -142,16 +142,6 @@ def for_model(type_: str) -> Text | None:
     return next(iter(_asked("for_model", type_.__eq__)), None)
 
 
-def boundary() -> str | None:
-    """Return "module:NAME" of what decides what jobs may reach (jobs/starting/boundary.py); None if no part has it."""
-    return next((part.boundary for part in every() if part.boundary), None)
-
-
-def masking() -> str | None:
-    """Return "module:class" of what masks secrets in a server (mcp/masking.py); None if no part has it."""
-    return next((part.masking for part in every() if part.masking), None)
-
-
 def keyboard(job: JobDir) -> Hold | None:
     """Return who holds the keyboard of a running job's terminal; None if no person does."""
     return next(filter(None, (holder(job) for _, holder in functions_for("keyboard", job.has))), None)
@@ -167,6 +157,11 @@ def for_supervisor(config: Config, env: Mapping[str, str]) -> dict[str, dict[str
 def functions(hook: str) -> Iterator[Callable[..., Any]]:
     """Yield the functions that declarations name so ("module:function" in part.py)."""
     return (resolve_name(getattr(part, hook)) for part in _declaring(hook))
+
+
+def only(hook: str) -> Any:
+    """Return what the declaration of one part names so ("One part has it" in part.py); None if no part has it."""
+    return next(functions(hook), None)
 
 
 def first(hook: str, *asked: object, **named: object) -> Any:
@@ -255,12 +250,6 @@ def waits_here(kept: Mapping[str, object]) -> bool:
 def is_held(kept: Mapping[str, object]) -> bool:
     """Return whether a job with these members of `meta.json` starts when a part lets it."""
     return any(kept.get(member) is not None for member in HELD)
-
-
-def gate_of(kept: Mapping[str, object]) -> str | None:
-    """Return "module:NAME" of the gate that holds back a job with these members; None if none does, or its part is not there."""
-    keepers = {KEEPERS[member] for member in HELD if kept.get(member) is not None}
-    return next((place for part in every() if part.name in keepers for place in part.gates.values()), None)
 
 
 @cache

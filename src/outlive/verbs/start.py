@@ -16,7 +16,7 @@ from outlive.jobs import acts, lookup
 from outlive.jobs import definition as definition_module
 from outlive.jobs.context import Context
 from outlive.jobs.starting import gate, making
-from outlive.jobs.starting.gate import Gate
+from outlive.jobs.starting.gate import Holding
 from outlive.jobs.starting.plan import Plan
 from outlive.jobs.starting.start_and_wait import StartCall
 from outlive.store.inspection import handed_over
@@ -109,7 +109,7 @@ def _plan(ctx: Context, job: JobDir) -> Plan:
     return plan
 
 
-def _asked(ctx: Context, job: JobDir, plan: Plan, held: Gate, locks: Locks, call: StartCall) -> Started:
+def _asked(ctx: Context, job: JobDir, plan: Plan, held: Holding, locks: Locks, call: StartCall) -> Started:
     """Wait until a job that create made may start, start it, and answer."""
     asked = plan.definition
     lookup.change_meta(job, lambda old: Definition.replace(old, kept=asked.kept, cwd=asked.cwd, cwd_id=asked.cwd_id))

@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NoReturn
 
 from outlive import parts
-from outlive.core.place import resolve_name
 from outlive.core.records import Definition, Granted, Sandbox
 from outlive.errors import OutliveError
 from outlive.jobs.conditions.condition import EXTERNAL, Condition
@@ -160,9 +159,8 @@ def reach(caller: Principal, conditions: Iterable[Condition]) -> Reach | None:
 
 def of_part() -> Boundary:
     """Return the boundary of the part that has one."""
-    place = parts.boundary()
-    boundary: Boundary = Boundary() if place is None else resolve_name(place)
-    return boundary
+    boundary: Boundary | None = parts.only("boundary")
+    return boundary or Boundary()
 
 
 def _missing() -> NoReturn:

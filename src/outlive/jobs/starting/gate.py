@@ -1,7 +1,8 @@
 """What decides whether a job may start: the gate of a part, or none.
 
-It lets a job start, refuses it, or holds it back until its question is answered. A job that is held back is `created`; its
-definition has a member of the part's own (`HELD` of the list of parts), and nothing of it runs before its gate starts it.
+It lets a job start, refuses it, or leaves it to a person. Then another part (`Holding`) holds the job back until the question
+is answered: the job is `created`, its definition has a member of that part's own (`HELD` of the list of parts), and nothing of
+it runs before that part starts it.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from collections.abc import Iterator
 from outlive import parts
 from outlive.config import Config
 from outlive.core.place import resolve_name
+from outlive.core.record import Value
 from outlive.core.records import Definition, Notification
 from outlive.errors import OutliveError
 from outlive.jobs.context import Context, Principal
@@ -22,20 +24,35 @@ from outlive.store.job_dir import JobDir
 
 
 class Gate(ABC):
-    """What a part decides about jobs. All of it is asked in a caller."""
-
-    # --- where the configuration has the section that the part declares ---
+    """What a part decides about jobs, in a caller whose configuration has the section that the part declares."""
 
     @abstractmethod
     def require(self, ctx: Context, plan: Plan, *, hold: bool) -> None:
-        """Decide about a job that is to be made, or to be started later than it was made; it writes into the plan what
-        holds the job back. Without `hold` it refuses alone. Errors: denied."""
+        """Decide about a job that is to be made, or to be started later than it was made; what is left to a person it hands
+        to `Holding.ask`. Without `hold` it refuses alone. Errors: denied, also where a person would have to be asked and no
+        part asks."""
 
     @abstractmethod
     def require_sinks(self, caller: Principal, definition: Definition, notification: Notification) -> None:
         """Decide about what a job is to run for its notifications besides what its definition has. Errors: denied."""
 
-    # --- of a job that it holds back ---
+
+class OpenQuestion(Value):
+    """What a gate leaves to a person."""
+
+    rule: str
+    reason: str | None
+    command: list[str]  # of those that the job runs, the one that the rule is about
+    key: str | None  # what the same job is known by, once it was approved for always; None: it cannot be
+    timeout_ms: int  # for so long it can be answered
+
+
+class Holding(ABC):
+    """What a part does with jobs that it holds back. All of it is asked in a caller."""
+
+    @abstractmethod
+    def ask(self, ctx: Context, plan: Plan, question: OpenQuestion) -> None:
+        """Write into the plan what a person is asked, which holds the job back. Errors: denied."""
 
     @abstractmethod
     def note_held(self, job: JobDir, definition: Definition) -> None:
@@ -98,14 +115,19 @@ def require_sinks(caller: Principal, definition: Definition, notification: Notif
         gate.require_sinks(caller, definition, notification)
 
 
-def of(definition: Definition) -> Gate | None:
-    """Return the gate that holds a job back, or held it back before it started; None if none does, or its part is not there."""
-    place = parts.gate_of(definition.kept)
-    return None if place is None else _loaded(place)
+def holding() -> Holding | None:
+    """Return what holds jobs back; None if no part does."""
+    found: Holding | None = parts.only("holding")
+    return found
+
+
+def of(definition: Definition) -> Holding | None:
+    """Return what holds a job back, or held it back before it started; None if nothing does, or its part is not there."""
+    return holding() if is_held(definition) else None
 
 
 def is_held(definition: Definition) -> bool:
-    """Return whether a job starts, or started, when a gate let it, which need not be there."""
+    """Return whether a job starts, or started, when a part let it, which need not be there."""
     return parts.is_held(definition.kept)
 
 
@@ -122,9 +144,4 @@ def decides(config: Config) -> bool:
 def _deciding(config: Config) -> Iterator[Gate]:
     for section, place in parts.gates().items():
         if config.has(section):
-            yield _loaded(place)
-
-
-def _loaded(place: str) -> Gate:
-    gate: Gate = resolve_name(place)
-    return gate
+            yield resolve_name(place)

@@ -21,7 +21,7 @@ from outlive.errors import OutliveError, from_os
 from outlive.jobs import acts, adoption, lookup
 from outlive.jobs.context import Context
 from outlive.jobs.starting import gate, making
-from outlive.jobs.starting.gate import Gate
+from outlive.jobs.starting.gate import Holding
 from outlive.jobs.starting.plan import Plan, Timing
 from outlive.store.job_dir import JobDir
 from outlive.store.new_job import NewJob
@@ -112,13 +112,13 @@ class StartCall:
         with job_dir as job:
             return self.answer(ctx, job, sock, hint=plan.hint)
 
-    def _ask(self, ctx: Context, plan: Plan, held: Gate, new: NewJob) -> Started:
+    def _ask(self, ctx: Context, plan: Plan, held: Holding, new: NewJob) -> Started:
         """Wait until a job that was just made may start, start it, and answer."""
         with closing(new):
             holder = held.hold(new.dir)  # before the locks go: from here on it holds the job's environment
         return self.start_held(ctx, plan, held, holder)
 
-    def start_held(self, ctx: Context, plan: Plan, held: Gate, holder: int) -> Started:
+    def start_held(self, ctx: Context, plan: Plan, held: Holding, holder: int) -> Started:
         """Wait until a job may start, start it, and answer. Closes `holder`."""
         if ctx.asks is not None and ctx.asks(plan.definition):
             self.until, self.deadline = None, time.monotonic()  # its answer waits for nothing

@@ -7,7 +7,7 @@ from outlive.part import Part
 
 class Page(Part):
     name = "page"
-    needs = ("http", "failures", "permission", "terminal")
+    needs = ("http", "failures", "approvals", "terminal")
     verbs = {"ui": "outlive.parts.page.verbs:UI"}
     extension = "outlive.parts.page.chat.handlers:View"
     capabilities = {"resources": {"listChanged": False}}  # the document of the view

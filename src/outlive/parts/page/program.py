@@ -25,9 +25,9 @@ from outlive.errors import OutliveError
 from outlive.jobs.context import know
 from outlive.launch.fork_server_client import start
 from outlive.mcp.introduction import current_directory
+from outlive.parts.approvals.person import is_person_at
 from outlive.parts.http.listener import Address, listen, listen_local
 from outlive.parts.page.sessions import ASK_S, HOSTS, LinkKind
-from outlive.parts.permission.approvals.person import is_person_at
 from outlive.store.root import Store
 from outlive.system import locks, own_programs
 from outlive.verbs import envelope

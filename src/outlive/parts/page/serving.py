@@ -24,13 +24,13 @@ from outlive.mcp.masking import Masking
 from outlive.mcp.tools.arguments import Tools
 from outlive.mcp.tools.call import Calls
 from outlive.mcp.tools.offer import TOOLS
+from outlive.parts.approvals.person import is_person_at
 from outlive.parts.http import connections, logging
 from outlive.parts.http.allowed_hosts import AllowedHosts
 from outlive.parts.page import peers
 from outlive.parts.page.api import Api
 from outlive.parts.page.application import Page
 from outlive.parts.page.sessions import ASK_S, HOSTS, LinkKind, Sessions
-from outlive.parts.permission.approvals.person import is_person_at
 from outlive.store.root import Store
 from outlive.system import fds
 

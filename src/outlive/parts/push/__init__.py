@@ -10,7 +10,7 @@ CHANNEL = "claude/channel"
 
 class Push(Part):
     name = "push"
-    needs = ("permission",)
+    needs = ("approvals",)
     extension = "outlive.parts.push.extension:Push"
     capabilities = {"extensions": {TASKS: {}}, "resources": {"listChanged": False, "subscribe": True}}
     with_channel = {"experimental": {CHANNEL: {}}}

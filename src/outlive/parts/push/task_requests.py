@@ -15,7 +15,7 @@ from pydantic import TypeAdapter
 from outlive.answers.job import is_pending
 from outlive.core.nearest import letters_of
 from outlive.mcp.caller import Request, client_of
-from outlive.parts.permission.elicitation import can_ask
+from outlive.parts.approvals.elicitation import can_ask
 from outlive.parts.push import TASKS
 
 _WAKES = frozenset({"claude-code"})  # clients that go on beside a task, and call their model at its end

@@ -33,7 +33,7 @@ from outlive.jobs.starting import gate
 from outlive.jobs.starting.plan import Timing
 from outlive.mcp.masking import Masking
 from outlive.mcp.tools import answer_text
-from outlive.parts.permission import elicitation
+from outlive.parts.approvals import elicitation
 from outlive.render import ends
 from outlive.store.inspection.inspection import Inspection
 from outlive.store.job_dir import JobDir

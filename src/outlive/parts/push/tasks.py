@@ -46,8 +46,8 @@ from outlive.jobs.told import notices
 from outlive.mcp import threads
 from outlive.mcp.caller import Request, client_of
 from outlive.mcp.extension import Front, Handler, Instead
-from outlive.parts.permission import elicitation
-from outlive.parts.permission.elicitation import can_ask
+from outlive.parts.approvals import elicitation
+from outlive.parts.approvals.elicitation import can_ask
 from outlive.parts.push import follow
 from outlive.parts.push.subscriptions import Subscriptions
 from outlive.parts.push.task_requests import check, require, wakes

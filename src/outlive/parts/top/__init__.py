@@ -7,7 +7,7 @@ from outlive.part import Part
 
 class Top(Part):
     name = "top"
-    needs = ("terminal", "permission")
+    needs = ("terminal", "approvals")
     verbs = {"top": "outlive.parts.top.verbs:TOP"}
 
 

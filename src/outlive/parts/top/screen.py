@@ -16,11 +16,11 @@ from outlive.cli.text import Style, cut, line, table
 from outlive.errors import OutliveError
 from outlive.jobs import adoption, lookup
 from outlive.jobs.context import Context
-from outlive.parts.permission.answers import APPROVAL, Question
-from outlive.parts.permission.approvals.person import require_person_here
-from outlive.parts.permission.at_terminal import ask
-from outlive.parts.permission.at_terminal.inbox import EMPTY, type_line
-from outlive.parts.permission.verbs.inbox import question_of
+from outlive.parts.approvals.answers import APPROVAL, Question
+from outlive.parts.approvals.at_terminal import ask
+from outlive.parts.approvals.at_terminal.inbox import EMPTY, type_line
+from outlive.parts.approvals.person import require_person_here
+from outlive.parts.approvals.verbs.inbox import question_of
 from outlive.parts.terminal import attach
 from outlive.parts.terminal.screen import screen
 from outlive.parts.top.jobs import Jobs, asks
