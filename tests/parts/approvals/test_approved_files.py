@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 import os
 from functools import partial
 from pathlib import Path
@@ -73,6 +74,19 @@ def test_a_file_that_is_replaced_after_the_question_is_not_run(
         f"{name}, which the command runs, has changed" in ended["message"] for name in ("link", "second")
     )
     assert not [*work.rglob("evil")]
+
+
+def test_a_file_that_a_process_had_mapped_before_the_question_is_not_run(cli: Cli, work: Path, script: Path) -> None:
+    with script.open("r+b") as file, mmap.mmap(file.fileno(), 0) as mapped:
+        mapped[:1] = mapped[:1]  # from here on no fault tells the kernel of a change, which then notes no time
+        job = asked(cli, "--", "sh", "x")
+        before = script.stat()
+        mapped[:] = mapped[:].replace(b"good", b"evil")
+        assert script.stat() == before and script.read_text() == TOUCH.format("evil")
+        cli.ok("approve", job)
+        ended = cli.ok("wait", job)
+    assert (ended["state"], ended["reason"]) == ("failed", "denied")
+    assert not (work / "evil").exists()
 
 
 @pytest.mark.parametrize("order", ["after", "queue"])

@@ -1,14 +1,19 @@
 """What is asked of a person before a job starts: the member `approval` of its definition."""
 
 import json
+import os
+import stat
 from collections.abc import Mapping
 
-from outlive.core.ids import sha256
+from outlive.core.ids import sha256, sha256_of
 from outlive.core.record import Record
 from outlive.core.records import Definition
-from outlive.system.paths import stamp_of
+from outlive.system import paths
+from outlive.system.fds import Closing
 
 MEMBER = "approval"
+_PIECE_BYTES, _MOST_PIECES = 1 << 20, 64  # of a file's content
+_DIGITS = 15  # of its SHA-256: 60 bits
 
 
 class Namespaces(Record):
@@ -55,6 +60,21 @@ def of(definition: Definition) -> Approval:
     return Approval.of(content) if isinstance(content, dict) and Approval.misfit(content) is None else Approval()
 
 
+def mark(path: str) -> list[int]:
+    """Return what a change of a file changes, and of one that jobs may write a number for its content, up to 64 MiB: a job
+    that had mapped it before changes that and no time. Nothing if it is not there."""
+    try:
+        with Closing(os.open(path, os.O_PATH | os.O_CLOEXEC)) as fd:  # opens no device, and waits for no FIFO
+            status = os.fstat(fd)
+            if not (stat.S_ISREG(status.st_mode) and paths.may_change(path)):
+                return paths.stamp(status)
+            with open(f"/proc/self/fd/{fd}", "rb") as file:
+                content = sha256_of(file.read(_PIECE_BYTES) for _ in range(_MOST_PIECES))
+            return [*paths.stamp(status), int(content[:_DIGITS], 16)]
+    except OSError:  # it is not there, or it may be run and not be read
+        return paths.stamp_of(path)
+
+
 def digest(variables: Mapping[str, str]) -> str:
     """Return a digest of variables, by which a process that starts the job later finds them changed."""
     return sha256(json.dumps(sorted(variables.items())).encode())
@@ -65,7 +85,9 @@ def changed(about: Approval, overrides: Mapping[str, str]) -> str | None:
     runs and that is not what it was; None if all are as they were. `overrides`: those of its env files and of its call."""
     if about.env_sha256 is not None and about.env_sha256 != digest(overrides):
         return "its env files have changed since it was asked about"
-    other = next((file for file, stamp in (about.files or {}).items() if stamp_of(file) != stamp), None)
+    # A question of an older version knows no content; of what was not there, none knows anything
+    files = (about.files or {}).items()
+    other = next((file for file, known in files if mark(file)[: len(known) or None] != known), None)
     return None if other is None else f"{other}, which the command runs, has changed since it was asked about"
 
 

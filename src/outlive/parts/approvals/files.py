@@ -15,13 +15,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from outlive.core import shell_strings
 from outlive.core.record import Value
-from outlive.parts.approvals import unheld
+from outlive.parts.approvals import asked, unheld
 from outlive.parts.approvals.facts import decides
 from outlive.parts.approvals.unheld import BRACES, DEEPEST, SOURCES, VARIABLE, is_interpreter
 from outlive.parts.policy import runners
 from outlive.parts.policy.system_files import is_fixed, is_program
 from outlive.system import fds
-from outlive.system.paths import stamp_of
 
 _BETWEEN_WORDS = re.compile(r"[\s;&|()<>{}\"'`$=]+")
 _SHELL_WORD = re.compile(r"""(?:[^\s;&|()<>"'`\\]|\\.|"(?:[^"\\]|\\.)*"|'[^']*')+""", re.DOTALL)
@@ -130,7 +129,7 @@ def _stamps(
     paths = [word for word in (*firsts, *(words if reads or starts else ()), *of_variables) if _IS_PATH.fullmatch(word)]
     paths = reached.first(_MOST_LOOKED_FOR, paths, "words that look like paths")
     files += [*looked.not_there(paths), *looked.not_before((*firsts, *programs))]
-    return {file: stamp_of(file) for file in (*files, *looked.interpreters(files))}
+    return {file: asked.mark(file) for file in (*files, *looked.interpreters(files))}
 
 
 def _each(command: Sequence[str]) -> list[list[str]]:

@@ -10,6 +10,7 @@ import pytest
 from outlive.parts.sandbox.confinement import visible_paths
 from parts.sandbox.inside.test_break_out import USERS, Ground
 from parts.sandbox.inside.test_break_out import ground as ground  # noqa: PLC0414 - a fixture
+from support import wait
 
 pytestmark = USERS
 INSIDE = ("run", "--wait", "--sandbox", "workspace-write")
@@ -63,6 +64,76 @@ def test_what_a_job_changes_is_reported(ground: Ground, command: str) -> None:
     place = ground.directory("attacks")
     ground.shell(BEFORE, place)
     assert CHANGES[command] in found_by(ground, place, command)
+
+
+# What is there before at the top, a change, and what is reported
+AT_THE_TOP = (
+    ("mkdir cfg; ln -s cfg .claude", "rm .claude; mkdir .claude; echo 2 > .claude/settings.json", ".claude"),
+    ("ln -s gone .husky", "rm .husky; mkdir .husky", ".husky"),
+    ("touch .cursor", "rm .cursor; mkdir .cursor", ".cursor"),
+    ("git init -q sub; mkdir shared; ln -s ../shared sub/.idea", "rm sub/.idea; mkdir sub/.idea", "sub/.idea"),
+    (
+        "mkdir skills .claude; echo 1 > skills/run; ln -s ../skills .claude/skills",
+        ": > skills/.git; echo 2 > skills/run",
+        ".claude/skills/run",
+    ),
+    (
+        "git init -q skills; mkdir .claude; echo 1 > skills/run; ln -s ../skills .claude/skills",
+        "echo 2 > skills/run",
+        ".claude/skills/run",
+    ),
+    (
+        "mkdir cfg shared; ln -s cfg .claude; echo 1 > shared/run; ln -s ../shared cfg/shared",
+        "echo 2 > shared/run",
+        ".claude/shared/run",
+    ),
+    (
+        "mkdir skills .claude; echo 1 > skills/run; ln -s ../skills .claude/skills",
+        "mkdir skills/{1..1200}; echo 2 > skills/run",
+        ".claude/skills/run",
+    ),
+    (
+        "mkdir -p app/.vscode node_modules; echo 1 > app/.vscode/tasks.json",
+        "mv app node_modules; ln -s node_modules/app app; echo 2 > app/.vscode/tasks.json",
+        "app/.vscode/tasks.json",
+    ),
+    (
+        "mkdir -p zapp/.vscode; echo 1 > zapp/.vscode/tasks.json",
+        "echo 2 > zapp/.vscode/tasks.json; mkdir -p a{1..60}/b/.vscode",
+        "zapp/.vscode/tasks.json",
+    ),
+)
+
+
+@pytest.mark.parametrize(("before", "command", "reported"), AT_THE_TOP)
+def test_what_was_there_is_known_by_its_own_path(ground: Ground, before: str, command: str, reported: str) -> None:
+    place = ground.directory("attacks")
+    ground.shell(before, place)
+    assert reported in found_by(ground, place, command)
+    assert found_by(ground, place, "rm -r node_modules; true") == []
+
+
+def test_settings_of_a_repository_around_are_reported_that_lead_into_the_workspace(ground: Ground) -> None:
+    top, place = ground.directory("outer"), ground.directory("outer", "pkg")
+    ground.shell("git init -q .; echo 1 > pkg/mcp; ln -s pkg/mcp .mcp.json; echo 1 > .envrc", top)
+    assert found_by(ground, place, "echo 2 > mcp") == [f"{top}/.mcp.json"]
+
+
+def test_what_was_reported_is_reported_again_when_it_has_changed_since(ground: Ground) -> None:
+    place = ground.directory("attacks")
+    left = "until [ -e go ]; do sleep 0.05; done; echo 2 > .envrc; echo 2 > new/.vscode/tasks.json; touch gone"
+    command = f"mkdir -p new/.vscode; echo 1 > .envrc; touch new/.vscode/tasks.json same.json; setsid sh -c '{left}' &"
+    answer = ground.outlive(*INSIDE, "--", "bash", "-c", command, cwd=place)
+
+    def found() -> list[list[str]]:
+        events = ground.outlive("events", str(answer["job_id"]))["events"]
+        every = [event["found"] for event in events if event["type"] == "workspace_changed"]
+        return [[one["path"].removeprefix(f"{place}/") for one in found] for found in every]
+
+    assert found() == [[".envrc", "new/.vscode"]]
+    ground.shell("touch go", place)
+    wait.until(lambda: len(found()) > 1, what="the second look")
+    assert found()[1:] == [[".envrc", "new/.vscode"]]
 
 
 def test_what_is_as_it_was_is_not_reported(ground: Ground) -> None:

@@ -24,13 +24,13 @@ from outlive.core.rights import identity_of
 from outlive.parts.sandbox import BEFORE
 from outlive.parts.sandbox import findings as said
 from outlive.parts.sandbox.confinement import gitconfig, search, visible_paths
-from outlive.parts.sandbox.confinement.guard import CHANGES, Guard, changes, obeyed_anew
+from outlive.parts.sandbox.confinement.guard import CHANGES, Guard, changes, inside, mark, obeyed_anew
 from outlive.parts.sandbox.confinement.mounts import rename_cache
 from outlive.parts.sandbox.confinement.visible_paths import is_in
 from outlive.system.fds import DIRECTORY, Closing, names_in
 from outlive.system.paths import followed, opened, stamp_of
 
-_REPORTED = "sandbox.reported.json"  # beside it: kind, path and new path of what an earlier look reported
+_REPORTED = "sandbox.reported.json"  # beside it: what an earlier look reported is known by
 _SUFFIX = ".from-sandbox"
 _PATH = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 # What is in a git directory that runs nothing. Of what git keeps while it works, a rebase has commands in it
@@ -48,15 +48,14 @@ class Before(Value):
     """What a job found: a record that a successor of its supervisor can read."""
 
     repositories: dict[str, list[int]]  # path of a git directory → device, inode, and its `changes`
-    files: dict[str, list[int]]  # path of a file of settings → inode, time of its last change, size
-    settings: list[str]
+    files: dict[str, list[int]]  # path of what tools obey by themselves → its `mark`
     missing: list[str]  # directories of hooks, and `.git` of working trees, that were not there
     shut: list[str]  # directories that could not be read: read-only for the job
     programs: dict[str, list[int]]  # path of a file that settings of git name → its stamp, empty if it was not there
 
     @classmethod
     def found_by(cls, guard: Guard) -> Before:
-        return cls(guard.repositories, guard.files, guard.settings, guard.missing, guard.shut, guard.programs)
+        return cls(guard.repositories, guard.files, guard.missing, guard.shut, guard.programs)
 
     def write(self, folder: int) -> None:
         """Write it into the directory of a job. Errors: OSError."""
@@ -83,7 +82,7 @@ def _read(name: str, folder: int) -> Any:
         return parse_json(file.read())
 
 
-def _reported(folder: int) -> list[list[str]]:
+def _reported(folder: int) -> list[object]:
     try:
         return list(_read(_REPORTED, folder))
     except (OSError, ValueError, TypeError):
@@ -100,15 +99,25 @@ def check(sandbox: Sandbox, before: Before | None, *, renames: bool = True) -> l
         return [{"path": path, "kind": "unchecked"} for path in sandbox.roots]
     changed = (path for path, stamp in before.programs.items() if stamp_of(path) != stamp)
     findings = [{"path": path, "kind": "program"} for path in changed]
+    # By their own paths: no search looks where the job may have moved them (`node_modules`)
+    known = (path for path, stamp in before.files.items() if mark(path) not in ([], stamp))
+    findings += [{"path": path, "kind": "settings"} for path in known]
     for root, identity in zip(sandbox.roots, sandbox.root_ids, strict=True):
         try:
             with Closing(opened(root, identity)) as fd:
                 findings += _Root(root, fd, sandbox, before, renames=renames).new()
         except Exception:  # noqa: BLE001 - nothing that a job leaves there may cost its outcome
             findings.append({"path": root, "kind": "unchecked"})
-    # What is new in a directory of the job does not push out what is new at the top, or in a repository that was there
+    # What is new in a directory of the job does not push out what was there, what is new at the top, or in a repository that
+    # was there
     tops = sandbox.roots, {os.path.dirname(git) for git in before.repositories}
-    return sorted(findings, key=lambda one: [os.path.dirname(one["path"]) not in some for some in tops])
+    return sorted(
+        findings,
+        key=lambda one: [
+            one["path"] not in before.files,
+            *(os.path.dirname(one["path"]) not in some for some in tops),
+        ],
+    )
 
 
 class _Root:
@@ -119,7 +128,6 @@ class _Root:
         self._renames = renames
         self._fd = fd
         self._before = before
-        self._settings = frozenset(before.settings)  # a job may make thousands, and each is looked for
         self._sandbox = sandbox
 
     def new(self) -> list[dict[str, str]]:
@@ -143,7 +151,7 @@ class _Root:
         gits = dict.fromkeys((os.path.join(self._path, ".git"), *self._before.repositories))
         mine = [path for path in gits if is_in(path, [self._path])]
         found = [("g", os.path.dirname(path)) if os.path.basename(path) == ".git" else ("b", path) for path in mine]
-        tops = [os.path.dirname(path) for path in (*gits, *self._before.settings, *self._before.files)]
+        tops = [os.path.dirname(path) for path in (*gits, *self._before.files)]
         return [*found, *(("s", path) for path in dict.fromkeys(tops) if is_in(path, [self._path]))]
 
     def _searched(self) -> list[tuple[str, str]]:
@@ -182,7 +190,7 @@ class _Root:
             return self._link(path)
         if kind == "s":
             is_kept = path == self._path or os.path.join(path, ".git") in self._before.repositories
-            anew = obeyed_anew(path, self._settings, self._before.files, kept=is_kept)
+            anew = obeyed_anew(path, self._before.files, kept=is_kept)
             return [{"path": one, "kind": "settings"} for one in anew]
         if self._sandbox.git == "write":
             return []
@@ -417,5 +425,10 @@ def looked_at(folder: int, sandbox: Sandbox, state: State, tell: Callable[..., N
     return State.replace(state, message=". ".join(filter(None, [state.message, *sentences])))
 
 
-def _known_as(finding: Mapping[str, str]) -> list[str]:
-    return [finding["kind"], finding["path"], finding.get("moved_to", "")]
+def _known_as(finding: Mapping[str, str]) -> list[object]:
+    """Return what a finding is known by: it is told again when what was found, or is in it, has changed since."""
+    path, times = finding["path"], [0]
+    if finding["kind"] == "settings":
+        with contextlib.suppress(OSError):  # a job may shut it
+            times += [one[1] for _, one in inside(path)]
+    return [finding["kind"], path, finding.get("moved_to", ""), *mark(path), max(times), len(times)]

@@ -200,13 +200,12 @@ def of_user(sandbox: Sandbox) -> tuple[list[str], Named]:
 
 class Named:
     """What settings name: `folders` of hooks, and what they are copied from, a relative one below the top
-    of its working tree; `included`, files of settings, which are read too; and `words` that may name
+    of its working tree; `included`, files of settings, which are read too, each `..` as it is written; and `words` that may name
     programs, or files that those run."""
 
     def __init__(self, files: Iterable[str], home: str) -> None:
         self.folders: list[str] = []
         self.included: list[str] = []
-        self.as_written: list[str] = []  # the paths of these, with each `..`
         self.words: dict[str, None] = {}
         self._home = home
         level = known = dict.fromkeys(files)
@@ -227,8 +226,7 @@ class Named:
             for one in readings(value):
                 included = self.take(section, key, one)
                 if included is not None:
-                    self.as_written.append(os.path.join(os.path.dirname(path), included))
-                    yield os.path.normpath(self.as_written[-1])
+                    yield os.path.join(os.path.dirname(path), included)
 
     def take(self, section: str, key: str, value: str) -> str | None:
         """Take in one setting, its value as git sees it; return the file that it includes."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import glob
 import os
 import stat
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping
 
 from outlive.core.records import Sandbox
 from outlive.parts.sandbox.confinement import gitconfig, search, second_names, visible_paths
@@ -18,6 +18,7 @@ from outlive.parts.sandbox.confinement.mounts import Mounts, pinned
 from outlive.parts.sandbox.confinement.search import Unguarded
 from outlive.parts.sandbox.confinement.visible_paths import is_in
 from outlive.system import paths
+from outlive.system.mounts import other_names
 from outlive.system.paths import is_folder, may_change, opened, stamp_of, status_of
 
 _MOST_MOUNTS = 400  # each takes a quarter of a millisecond, and bubblewrap takes 9,000 words
@@ -36,6 +37,7 @@ class Guard:
         self._roots: list[str] = sandbox.roots
         self._home: str = sandbox.home
         self._hidden: list[str] = sandbox.hide
+        self._again = other_names(self._roots)  # by another mount
         self._devices = {device for device, _ in sandbox.root_ids}
         self._written = visible_paths.written(sandbox)
         self._kept: dict[str, None] = {}  # directories and files that become read-only
@@ -47,6 +49,7 @@ class Guard:
         self._protected = [path for path in sandbox.protect if status_of(path, follow=True)]
         self._files_of_user, self._of_user = gitconfig.of_user(sandbox)
         self.programs: dict[str, list[int]] = {}  # what settings of git name here, and what a change of it changes
+        self.files: dict[str, list[int]] = {}  # what tools obey by themselves, and what a change of it changes
         kinds = "ugb"  # of what is kept, as search.c names them
         if sandbox.git == "write":
             kinds = "u"
@@ -60,15 +63,9 @@ class Guard:
         for top in tops:
             for name in visible_paths.SETTINGS:
                 self._keep_folder(os.path.join(top, name))
-        self.files = {path: stamp for top in tops for path, stamp in stamps(top)}
+        self.files |= {path: stamp for top in tops for path, stamp in stamps(top)}
         inner = [path for kind, path in entries if kind == "s" and path not in tops and not is_in(path, self._kept)]
         self.files |= {path: stamp for folder in inner for path, stamp in stamps(folder, kept=False)}
-        self.settings = [
-            path
-            for top in (*tops, *inner)
-            for name in visible_paths.SETTINGS
-            if status_of(path := os.path.join(top, name))
-        ]
         mounts = len(self._kept) + len(pinned(self._kept, self._roots))
         if mounts > _MOST_MOUNTS:
             where = " and ".join(self._roots)
@@ -158,14 +155,21 @@ class Guard:
                 linked = self._linked if nearest else lambda top, git: gitconfig.linked(git, top)
                 self._keep_named(above, git if is_folder(git) else linked(above, git))
                 nearest = False
+                linked_here = [one for one in stamps(above) if is_in(os.path.realpath(one[0]), self._roots)]
+                self.files |= dict(linked_here)
             above = os.path.dirname(above)
 
     def _require_elsewhere(self, named: gitconfig.Named, what: str) -> None:
         """Errors: Unguarded if a job could change one of these files, which git includes."""
-        for path in (*named.included, *filter(self._winds, named.as_written)):
-            reached = visible_paths.reached(path, self._roots)
+        for path in named.included:
+            reached = self._reached(path)
             if reached is None or self._winds(path) or (is_in(reached, self._roots) and not is_in(reached, self._kept)):
                 raise Unguarded(f"{what} {path}, which a job could change: move it, {_WRITE}")
+
+    def _reached(self, path: str, *, fixed: Iterable[str] = ()) -> str | None:
+        """Return where a path leads; None if a job could change that, or it leads through another mount of its directories."""
+        reached = visible_paths.reached(path, self._roots, fixed=fixed)
+        return None if reached is None or is_in(reached, self._again) else reached
 
     def _winds(self, path: str) -> bool:
         """Return whether a path leads through `..` out of a directory that a job could make a link."""
@@ -179,10 +183,12 @@ class Guard:
         )
 
     def _keep_hooks(self, git: str, path: str) -> None:
-        reached = None if self._winds(path) else visible_paths.reached(os.path.normpath(path), self._roots)
+        reached = None if self._winds(path) else self._reached(path)
         if reached is None or any(is_in(root, [reached]) for root in self._roots):
             what = (
-                "is behind a link, or `..`" if reached is None else "has a writable directory in it, or more than hooks"
+                "is behind a link, `..` or another mount"
+                if reached is None
+                else "has a writable directory in it, or more than hooks"
             )
             raise Unguarded(f"{path}, from which {git} runs hooks, {what}: set core.hooksPath to another, {_WRITE}")
         if is_in(reached, self._roots):
@@ -213,7 +219,7 @@ class Guard:
     def _keep_reached(self, link: str, target: str) -> None:
         """Keep what `link` leads to. A file is kept with its directory: a mount on a file is gone when
         its owner replaces the file. Errors: Unguarded."""
-        reached = visible_paths.reached(target, self._roots, fixed=self._kept)
+        reached = self._reached(target, fixed=self._kept)
         if reached is not None and (not is_in(reached, self._roots) or is_in(reached, self._kept)):
             return
         if reached is not None and status_of(reached) is None:
@@ -346,59 +352,67 @@ def changes(git: str) -> list[int]:
     return stamp
 
 
-def obeyed_anew(top: str, settings: Set[str], files: Mapping[str, list[int]], *, kept: bool) -> list[str]:
-    """Return what is new or changed of what tools obey by themselves at the top of a directory; `settings`, `files`: what
-    was there before, as of a guard."""
+def obeyed_anew(top: str, files: Mapping[str, list[int]], *, kept: bool) -> list[str]:
+    """Return what is new of what tools obey by themselves at the top of a directory; `files`: what was there before, as of
+    a guard. Of a directory that is new it is the directory alone."""
     there = (os.path.join(top, name) for name in visible_paths.SETTINGS)
-    new = [path for path in there if path not in settings and status_of(path)]
-    now = ((path, stamp) for path, stamp in stamps(top, kept=kept) if not is_in(path, new))
-    return [*(path for path, stamp in now if files.get(path) != stamp), *new]
+    new = [path for path in there if path not in files and status_of(path)]
+    now = (path for path, _ in stamps(top, kept=kept) if not is_in(path, new))
+    return [*(path for path in now if path not in files), *new]
 
 
-def stamps(top: str, *, kept: bool = True) -> list[tuple[str, list[int]]]:
-    """Return what is at the top of a directory that tools obey by themselves, and what links in directories of
-    settings lead to, each with what a change of it changes. Where a job may write the latter (`kept` False), also what
-    is in them."""
-    files: list[tuple[str, list[int]]] = []
+def stamps(top: str, *, kept: bool = True) -> Iterator[tuple[str, list[int]]]:
+    """Yield what is at the top of a directory that tools obey by themselves, and what links in directories of settings lead
+    to, each with its `mark`. Where a job may write the latter (`kept` False), also what is in them."""
     for name in visible_paths.OBEYED:
         path = os.path.join(top, name)
         there = status_of(path)
-        if there is None:
+        is_directory = os.path.isdir(path)
+        if there is None or (is_directory and name in visible_paths.SETTING_FILES and not stat.S_ISLNK(there.st_mode)):
             continue
-        if stat.S_ISLNK(there.st_mode):
-            files.append((path, [*paths.stamp(there), *_stamp_behind(path)]))
-        if not kept and os.path.isdir(path):
-            files += _inside(path, _INNERMOST)
-        elif stat.S_ISDIR(there.st_mode):
-            files += _behind_links(path, _INNERMOST)
-        elif not stat.S_ISLNK(there.st_mode) and name in visible_paths.SETTING_FILES:
-            files.append((path, paths.stamp(there)))
-    return files
+        yield path, mark(path)
+        if is_directory:
+            yield from _behind_links(path, _INNERMOST) if kept else inside(path)
 
 
-def _inside(folder: str, deep: int) -> Iterator[tuple[str, list[int]]]:
-    """Yield the files in a directory that a job may write, and those that links in it lead to."""
+def mark(path: str) -> list[int]:
+    """Return what a change of an entry changes, and of what it leads to; nothing if there is nothing. Of a directory, in
+    which you write meanwhile, only which it is."""
+    try:
+        status = os.lstat(path)
+    except OSError:
+        return []
+    if stat.S_ISDIR(status.st_mode):
+        return [status.st_dev, status.st_ino]
+    return [*paths.stamp(status), *(_stamp_behind(path) if stat.S_ISLNK(status.st_mode) else [])]
+
+
+def inside(folder: str, deep: int = _INNERMOST) -> Iterator[tuple[str, list[int]]]:
+    """Yield the files in a directory that a job may write, and those that links in it lead to; of a file nothing. Errors:
+    OSError."""
     for entry in entries_of(folder):
         if entry.is_symlink():
-            yield entry.path, [*paths.stamp(entry.stat(follow_symlinks=False)), *_stamp_behind(entry.path)]
+            yield entry.path, mark(entry.path)
             if entry.is_dir():
                 yield from _behind_links(entry.path, _BEHIND, is_behind=True)
         elif not entry.is_dir():
-            yield entry.path, stamp_of(entry.path)
+            yield entry.path, mark(entry.path)
         elif deep and entry.name != ".git":  # which is read-only, and your git writes in it
-            yield from _inside(entry.path, deep - 1)
+            yield from inside(entry.path, deep - 1)
 
 
 def _behind_links(folder: str, deep: int, *, is_behind: bool = False) -> Iterator[tuple[str, list[int]]]:
     """Yield the files that links in a directory lead to, and those in directories that links lead to."""
     for entry in entries_of(folder)[:_MOST_ENTRIES]:
         behind = is_behind or entry.is_symlink()
+        if entry.name == ".git":  # is looked at as a repository
+            continue
         if entry.is_dir():
-            if deep and not os.path.lexists(f"{entry.path}/.git"):  # a working tree is looked at by itself
+            if deep and (behind or not os.path.lexists(f"{entry.path}/.git")):  # else it is looked at by itself
                 left = min(deep, _BEHIND) if behind else deep
                 yield from _behind_links(entry.path, left - 1, is_behind=behind)
-        elif behind and (stamp := stamp_of(entry.path)):
-            yield entry.path, stamp
+        elif behind and (known := mark(entry.path)):
+            yield entry.path, known
 
 
 def _stamp_behind(path: str) -> list[int]:
