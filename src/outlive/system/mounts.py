@@ -46,17 +46,17 @@ def holding(path: str) -> Mount | None:
     return _holding(path, mounts())
 
 
-def other_names(paths: Sequence[str]) -> list[str]:
+def other_names(paths: Sequence[str], *, below: bool = True) -> list[str]:
     """Return where else the directories at absolute paths without links are seen, or parts of them, because a file
-    system is mounted in several places (mount --bind); also what is mounted below them."""
+    system is mounted in several places (mount --bind); with `below` also what is mounted below them."""
     every = [*mounts()]
     found: dict[str, None] = {}
     for path in dict.fromkeys(paths):
         here = _holding(path, every)
         if here is None:
             continue
-        below = [(mount, mount.root) for mount in every if mount is not here and is_in(mount.point, [path])]
-        for shown, inner in ((here, _joined(here.root, path, here.point)), *below):
+        inner_ones = [(one, one.root) for one in every if below and one is not here and is_in(one.point, [path])]
+        for shown, inner in ((here, _joined(here.root, path, here.point)), *inner_ones):
             found |= dict.fromkeys(_others(shown, inner, every))
     return [path for path in found if path not in paths]
 

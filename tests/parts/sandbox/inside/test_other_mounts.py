@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -78,3 +79,39 @@ def test_no_event_is_written_where_a_link_in_a_workspace_leads_by_another_mount(
     assert not (place / "new").exists()
     assert sinks.append({"event": 1}, str(other / "new" / "told"), [f"{place}/state/outlive"])["success"]
     assert (work / "new" / "told").is_file()
+
+
+NAMED = ("[core]\n\thooksPath = {}/gh\n", "[include]\n\tpath = {}/inc\n")
+
+
+@pytest.mark.parametrize("setting", NAMED, ids=["hooks", "include"])
+@pytest.mark.parametrize("whose", ["user", "repository"])
+def test_what_git_obeys_is_not_named_by_another_mount_of_the_workspace(
+    cli: Cli, place: Path, work: Path, mount: Mounts, setting: str, whose: str
+) -> None:
+    again = mount.bind("again", work)
+    (work / "gh").mkdir()
+    (work / "inc").touch()
+    subprocess.run(["git", "init", "-q", work], check=True)
+    home = place / "home"
+    settings = home / ".gitconfig" if whose == "user" else work / ".git/config"
+    with settings.open("a") as file:
+        file.write(setting.format(again))
+    job = cli.run("run", *INSIDE, "true", env={"HOME": str(home)}).json
+    said = str(job.get("message") or job["error"]["message"])
+    assert "nothing was run" in said and str(again) in said, job
+
+
+def test_a_step_back_behind_a_link_leads_where_the_kernel_goes(cli: Cli, place: Path, work: Path) -> None:
+    for name in ("sub", "gh"):
+        (work / name).mkdir()
+    (work / "inc").touch()
+    home = place / "home"
+    (home / "lnk").symlink_to(work / "sub")
+    hooks, include = (setting.format("~/lnk/..") for setting in NAMED)
+    (home / ".gitconfig").write_text(hooks)
+    kept = cli.ok("run", *INSIDE, "echo > gh/post-checkout", env={"HOME": str(home)})
+    assert "Read-only file system" in kept["output"] and not [*(work / "gh").iterdir()]
+    (home / ".gitconfig").write_text(include)
+    refused = cli.run("run", *INSIDE, "echo > inc", env={"HOME": str(home)}).json
+    assert "nothing was run" in str(refused.get("message") or refused["error"]["message"]), refused

@@ -37,7 +37,7 @@ class Guard:
         self._roots: list[str] = sandbox.roots
         self._home: str = sandbox.home
         self._hidden: list[str] = sandbox.hide
-        self._again = other_names(self._roots)  # by another mount
+        self._again = other_names(self._roots, below=False)  # by another mount
         self._devices = {device for device, _ in sandbox.root_ids}
         self._written = visible_paths.written(sandbox)
         self._kept: dict[str, None] = {}  # directories and files that become read-only
