@@ -12,12 +12,11 @@ from outlive.core.units import duration, size
 from outlive.errors import invalid
 from outlive.part import Beside, Inspection, OfJob, Said
 from outlive.parts import resources
-from outlive.parts.limits import applied
+from outlive.parts.limits import applied, own_group
 from outlive.parts.limits.answers import Given
 from outlive.parts.limits.names import CPU_TIME, MEMORY, NOT_SUPPORTED, PROCESSES
 from outlive.parts.resources import RESOURCES
 from outlive.render import events
-from outlive.system import job_group
 
 _FIGURES = {CPU_TIME: "time", MEMORY: "memory", PROCESSES: "processes"}  # of a usage, that they limit
 
@@ -30,7 +29,7 @@ class Limited(OfJob):
             raise invalid(RESOURCES, str(error)) from error
 
     def needs_scope(self) -> bool:
-        return self.definition.host is None and job_group.needs_scope(self.definition.kept[RESOURCES])
+        return self.definition.host is None and own_group.needs_scope(self.definition.kept[RESOURCES])
 
     def facts(self) -> Iterator[tuple[str, str]]:
         for name, value in _asked(self.definition).items():
