@@ -202,6 +202,10 @@ class Part:
     # Argument → which jobs it selects. list shows only these, of all directories and clients (Selected); wait, log, usage, kill
     # and remove take these in place of `job`. Errors: invalid_argument
     selected: Mapping[str, str] = {}
+    # Condition of a wait → "module:KIND" (jobs/conditions/kind.py) of what may be given, and what looks whether it holds. It
+    # looks at the machine, not at the job: a caller with rights needs that to control, and another part may limit what it
+    # may have looked at (jobs/starting/boundary.py)
+    conditions: Mapping[str, str] = {}
     # Argument of `log` → "module:function" of what it shows then: takes (LogCall, the value), and returns LogLines
     # (answers/reading.py)
     log_lines: Mapping[str, str] = {}

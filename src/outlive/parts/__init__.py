@@ -53,6 +53,7 @@ NAMES = (
     "ports",
     "groups",
     "after",
+    "outside",
 )  # the order in which they are asked
 # Member of `meta.json` → the part that keeps it there
 KEEPERS = {
@@ -250,6 +251,12 @@ def waits_here(kept: Mapping[str, object]) -> bool:
 def is_held(kept: Mapping[str, object]) -> bool:
     """Return whether a job with these members of `meta.json` starts when a part lets it."""
     return any(kept.get(member) is not None for member in HELD)
+
+
+@cache
+def conditions() -> dict[str, str]:
+    """Return "module:NAME" of each kind of condition that a part adds, by its name."""
+    return {name: place for part in every() for name, place in part.conditions.items()}
 
 
 @cache

@@ -54,7 +54,7 @@ for verb in sys.argv[1:]:
 # Loaded before the wait: a look at a condition, or the program, comes first
 EARLY = (
     "outlive.jobs.several",
-    "outlive.jobs.conditions.http_get",
+    "outlive.parts.outside.http_get",
 )
 
 
