@@ -139,6 +139,8 @@ class Part:
     verbs: Mapping[str, str] = {}
     # The same for verbs that a server offers too: their declarations import no function of a verb
     actions: Mapping[str, str] = {}
+    # Verb as typed → "module:function" of what --follow shows: (Context, Verb, global options, **arguments) -> exit status
+    follows: Mapping[str, str] = {}
     # What those are for, behind their names in the description of `process`: "a pty job's terminal"
     about_actions: str = ""
 

@@ -54,6 +54,7 @@ NAMES = (
     "groups",
     "after",
     "outside",
+    "follow",
 )  # the order in which they are asked
 # Member of `meta.json` → the part that keeps it there
 KEEPERS = {
@@ -308,6 +309,11 @@ def after_waits() -> list[str]:
     named = [getattr(part, hook) for hook in _IN_ANSWERS for part in _declaring(hook)]
     places = [place for one in named for place in ([one] if isinstance(one, str) else one.values())]
     return [*(place.partition(":")[0] for place in places), *(name for part in every() for name in part.after_waits)]
+
+
+def follows(verb: str) -> str | None:
+    """Return "module:function" of what --follow of a verb shows; None if no part has it."""
+    return next((part.follows[verb] for part in _declaring("follows") if verb in part.follows), None)
 
 
 @cache
