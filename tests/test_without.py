@@ -554,3 +554,15 @@ def test_a_wait_knows_no_condition_of_a_part_that_is_not_there(cli: Cli, place: 
         assert error["message"].startswith("unknown condition")
     assert "port" not in cli.error("wait", job, "--until", "port=8080", code="invalid_argument", env=env)["hint"]
     assert cli.ok("wait", job, "--until", "regex=ready", env=env)["fired"]["line"] == "ready"
+
+
+def test_no_job_runs_without_the_scope_it_was_to_have(cli: Cli, place: Path) -> None:
+    installed = Installed(place)
+    shutil.rmtree(installed.package / "parts" / "limits")
+    env: dict[str, str | None] = {**installed.env}
+    job = cli.ok("create", "--systemd-scope", "touch ran")["job_id"]
+    for words in (("run", "--systemd-scope", "touch ran"), ("start", job)):
+        error = cli.error(*words, code="not_supported", env=env)
+        assert "the part limits of outlive, which is not installed here; nothing was run" in error["message"]
+    assert not Path("ran").exists()
+    assert "made with the part limits" in cli.ok("status", job, env=env)["hint"]

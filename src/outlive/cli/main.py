@@ -263,7 +263,7 @@ _AFTER_WAITS = (
     *("cli.help", "cli.human", "cli.summary"),
     *("cli.text", "config.file", "jobs.conditions.job_wait", "jobs.diagnosis.deleted"),
     *("jobs.interaction.screen", "jobs.starting.new_supervisor", "jobs.told.notices"),
-    *("launch.engine", "launch.from_cli", "launch.systemd_scope", "supervisor.guardian"),
+    *("launch.engine", "launch.from_cli", "supervisor.guardian"),
 )
 
 

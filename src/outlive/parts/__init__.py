@@ -60,6 +60,7 @@ NAMES = (
 KEEPERS = {
     "report": "reports",
     "resources": "limits",
+    "systemd_scope": "limits",
     "approval": "approvals",
     "sandbox": "sandbox",
     "queue": "queues",
@@ -95,7 +96,7 @@ _NOT_GIVEN: tuple[object, ...] = (None, 0, ())
 
 # What declarations name that an answer may need
 _IN_ANSWERS = (
-    *("of_job", "lines_of", "for_person", "about_to", "never_started", "log_lines"),
+    *("of_job", "lines_of", "for_person", "about_to", "never_started", "log_lines", "launchers"),
     *("decoding", "in_place_of", "not_utf_8", "chosen", "telling", "screen", "keyboard", "how_to_answer"),
 )
 
@@ -264,6 +265,12 @@ def conditions() -> dict[str, str]:
 def gates() -> dict[str, str]:
     """Return "module:NAME" of each gate, by the section of the configuration that it is for."""
     return {section: place for part in every() for section, place in part.gates.items()}
+
+
+def launcher(caller: object, definition: Definition) -> Any:
+    """Return what starts the supervisors of a job in the place of its caller's launcher; None: that one does."""
+    found = functions_for("launchers", definition.of_parts.get)
+    return next(filter(None, (made(caller, definition) for _, made in found)), None)
 
 
 def required(kept: Mapping[str, object]) -> list[str]:

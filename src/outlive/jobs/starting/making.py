@@ -107,13 +107,10 @@ def hand_over(
             return _handed_over(ctx, plan, job, locks, doing)
     request = request_of(ctx.caller, plan, created=created, awaited=awaited)
     acts.about_to_start(ctx, doing, plan)
-    here = there = scope = None
+    here = there = own = None
     memory = -1
     try:
-        if definition.systemd_scope or any(one.needs_scope() for one in parts.of_job(definition).values()):
-            from outlive.launch import systemd_scope  # late: 2 ms of a start, and few jobs get a scope
-
-            scope = systemd_scope.entered(ctx.caller, definition)
+        own = parts.launcher(ctx.caller, definition)
         here, there = fds.pair()
         memory = request.to_file()
         sent = {"request": memory, "lock0": locks.fds[0], "lock1": locks.fds[1], "waiter": there.fileno()}
@@ -121,7 +118,7 @@ def hand_over(
             sent["stdin"] = plan.stdin_fd
         fault_points.at("send_request")
         locks.are_given = True
-        (scope or ctx.caller.launcher).send(sent)
+        (own or ctx.caller.launcher).send(sent)
         fault_points.at("send_done")
         with suppress(OSError):  # while the supervisor wakes up, which makes them or reports why it cannot
             job.make_logs()
@@ -132,8 +129,8 @@ def hand_over(
     finally:
         if there is not None:
             there.close()
-        if scope is not None:
-            scope.close()
+        if own is not None:
+            own.close()
         if memory >= 0:
             os.close(memory)
         plan.close()

@@ -12,7 +12,7 @@ from outlive.core.units import duration, size
 from outlive.errors import invalid
 from outlive.part import Beside, Inspection, OfJob, Said
 from outlive.parts import resources
-from outlive.parts.limits import applied, own_group
+from outlive.parts.limits import applied
 from outlive.parts.limits.answers import Given
 from outlive.parts.limits.names import CPU_TIME, MEMORY, NOT_SUPPORTED, PROCESSES
 from outlive.parts.resources import RESOURCES
@@ -27,9 +27,6 @@ class Limited(OfJob):
             resources.of_job(self.definition)
         except ValueError as error:
             raise invalid(RESOURCES, str(error)) from error
-
-    def needs_scope(self) -> bool:
-        return self.definition.host is None and own_group.needs_scope(self.definition.kept[RESOURCES])
 
     def facts(self) -> Iterator[tuple[str, str]]:
         for name, value in _asked(self.definition).items():
