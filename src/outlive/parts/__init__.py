@@ -72,9 +72,11 @@ KEEPERS = {
 _KEEPING = frozenset(KEEPERS.values())
 # Members of `meta.json` of a job that starts when the part lets it (jobs/starting/gate.py): it is not started without the part
 HELD = ("approval",)
-# Those of a job that waits on this machine, if they are of a job of a host, before the host gets it (jobs/starting/turn.py).
+# Those of a job that waits on this machine, if they are of a job of a host, before the host gets it.
 # Where nothing is left to wait for, the member of `state.json` is an empty list
 WAIT_HERE = ("after", "chain")
+# The module whose `main` gives such a job to its host at its turn, in a process that its supervisor starts
+AT_TURN = "outlive.parts.after.turn"
 # Section of the configuration → the part that has its keys (`settings`)
 SECTIONS = {"sandbox": "sandbox", "audit": "audit", "policy": "policy", "mcp": "masks", "ports": "ports"}
 # Section of the configuration with a table for each name → the part that reads them (`sections`)

@@ -34,7 +34,6 @@ from outlive.system.interpreter import without_site
 from outlive.system.waiting import pause
 
 AGAIN = "Look at what stands there now, and run the command anew."
-_AT_TURN = "outlive.jobs.starting.turn"  # what gives a job to its host that waited here
 _ANEW_S = 0.005  # between two looks at a start that a guardian makes again
 
 
@@ -173,7 +172,7 @@ def request_of(caller: Principal, plan: Plan, *, created: bool = False, awaited:
         awaited=awaited,
         created=created,
         shell_path="" if is_of_host else _shell_path(caller, plan),
-        at_turn=without_site(_AT_TURN, "main", os.path.dirname(outlive.DIRECTORY)) if is_of_host else [],
+        at_turn=without_site(parts.AT_TURN, "main", os.path.dirname(outlive.DIRECTORY)) if is_of_host else [],
         **configured.for_request(caller, definition),
     )
 
