@@ -595,8 +595,8 @@ TOLD = {
     "parts.completion.jobs": "",
     "parts.demo.main": "",  # but outlive itself
     "launch.fork_server": "",
-    "jobs.own_process": "own_programs.take(known)",
-    "jobs.starting.turn": "known=request.known",
+    "parts.after.own_process": "own_programs.take(known)",
+    "parts.after.turn": "known=request.known",
     "parts.after.waiter": "known=asked.known",
     "parts.hosts.ssh.mirror_process": "own_programs.take(request.known)",
     "parts.hosts.slurm.pump": "own_programs.take(",

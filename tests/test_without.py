@@ -530,3 +530,39 @@ def test_a_job_that_waits_for_others_stays_readable_and_is_not_started_without_t
     assert error["message"] == "unknown option of run: --after"
     assert not Path("ran").exists()
     assert cli.ok("start", "--wait", created)["state"] == "exited", "with the part it starts as it was made"
+
+
+def test_what_comes_is_not_followed_without_the_part_and_says_so(cli: Cli, place: Path) -> None:
+    installed = Installed(place)
+    shutil.rmtree(installed.package / "parts" / "follow")
+    env: dict[str, str | None] = {**installed.env}
+    job = cli.ok("run", "--wait", "echo here", env=env)["job_id"]
+    for words in (("log", job), ("events", job), ("list",), ("run", "true"), ("restart", job)):
+        error = cli.error(words[0], "--follow", *words[1:], code="not_supported", env=env)
+        assert error["message"] == "--follow needs the part follow of outlive, which is not installed here"
+    assert [one["job_id"] for one in cli.ok("list", "--all", env=env)["jobs"]] == [job], "nothing was started"
+    assert cli.ok("log", job, env=env)["output"] == "here\n"
+
+
+def test_a_wait_knows_no_condition_of_a_part_that_is_not_there(cli: Cli, place: Path) -> None:
+    installed = Installed(place)
+    shutil.rmtree(installed.package / "parts" / "outside")
+    env: dict[str, str | None] = {**installed.env}
+    job = cli.ok("run", "--wait", "echo ready", env=env)["job_id"]
+    for condition in ("port=8080", '{"http": "http://127.0.0.1/"}', "file=x"):
+        error = cli.error("wait", job, "--until", condition, code="invalid_argument", env=env)
+        assert error["message"].startswith("unknown condition")
+    assert "port" not in cli.error("wait", job, "--until", "port=8080", code="invalid_argument", env=env)["hint"]
+    assert cli.ok("wait", job, "--until", "regex=ready", env=env)["fired"]["line"] == "ready"
+
+
+def test_no_job_runs_without_the_scope_it_was_to_have(cli: Cli, place: Path) -> None:
+    installed = Installed(place)
+    shutil.rmtree(installed.package / "parts" / "limits")
+    env: dict[str, str | None] = {**installed.env}
+    job = cli.ok("create", "--systemd-scope", "touch ran")["job_id"]
+    for words in (("run", "--systemd-scope", "touch ran"), ("start", job)):
+        error = cli.error(*words, code="not_supported", env=env)
+        assert "the part limits of outlive, which is not installed here; nothing was run" in error["message"]
+    assert not Path("ran").exists()
+    assert "made with the part limits" in cli.ok("status", job, env=env)["hint"]

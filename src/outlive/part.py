@@ -139,6 +139,8 @@ class Part:
     verbs: Mapping[str, str] = {}
     # The same for verbs that a server offers too: their declarations import no function of a verb
     actions: Mapping[str, str] = {}
+    # Verb as typed → "module:function" of what --follow shows: (Context, Verb, global options, **arguments) -> exit status
+    follows: Mapping[str, str] = {}
     # What those are for, behind their names in the description of `process`: "a pty job's terminal"
     about_actions: str = ""
 
@@ -162,6 +164,11 @@ class Part:
     # Kind of host → "module:ENGINE" (launch/engine.py)
     engines: Mapping[str, str] = {}
 
+    # Member of `meta.json` → "module:function" of what starts the supervisors of a job that has it, in the place of the
+    # caller's own launcher: takes (Caller, Definition), and returns what has `send` as a Pair has it
+    # (supervisor/fork_protocol.py), and `close`; None: the caller's own starts them. It is asked right before the start.
+    # Errors: launch_failed; then nothing was started
+    launchers: Mapping[str, str] = {}
     # Section of the configuration → "module:function" of what its code in a supervisor needs to note something elsewhere
     # (supervisor/added.py): takes (Config, environment of the caller), and returns an object of JSON; None: it notes
     # nothing. It is asked right before a job is handed to a supervisor, to the mirror of one on another machine, or to Slurm
@@ -202,6 +209,10 @@ class Part:
     # Argument → which jobs it selects. list shows only these, of all directories and clients (Selected); wait, log, usage, kill
     # and remove take these in place of `job`. Errors: invalid_argument
     selected: Mapping[str, str] = {}
+    # Condition of a wait → "module:KIND" (jobs/conditions/kind.py) of what may be given, and what looks whether it holds. It
+    # looks at the machine, not at the job: a caller with rights needs that to control, and another part may limit what it
+    # may have looked at (jobs/starting/boundary.py)
+    conditions: Mapping[str, str] = {}
     # Argument of `log` → "module:function" of what it shows then: takes (LogCall, the value), and returns LogLines
     # (answers/reading.py)
     log_lines: Mapping[str, str] = {}
@@ -306,11 +317,6 @@ class OfJob:
     def check(self) -> None:
         """Refuse a job that is to be made, or made again, and could not do what it asks for. It is asked before anything is
         made. Errors: invalid_argument."""
-
-    def needs_scope(self) -> bool:
-        """Return whether a job of this machine should be started in a systemd scope of its own, where one can be had. It is
-        asked right before the start."""
-        return False
 
     def facts(self) -> Iterable[tuple[str, str]]:
         """Return label and text of what a person is shown of the job who is asked whether it may run."""

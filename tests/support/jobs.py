@@ -78,3 +78,11 @@ def recorded(root: Path, job: str, kind: str, count: int = 1) -> bool:
     """Whether the history of a job has so many events of a kind, for a test that waits for them: a look starts no
     process."""
     return (root / job / "events.ndjson").read_bytes().count(f'"type":"{kind}"'.encode()) >= count
+
+
+def wait(cli: Cli, job: str, *conditions: Any, **options: Any) -> dict[str, Any]:
+    """Wait for any of these conditions, each as it is typed, or an object."""
+    words = [json.dumps(one) if isinstance(one, dict) else one for one in conditions]
+    flags = [word for one in words for word in ("--until", one)]
+    more = [word for name, value in options.items() for word in (f"--{name.replace('_', '-')}", str(value))]
+    return cli.ok("wait", job, *flags, *more)

@@ -136,7 +136,10 @@ def _follow(verb: Verb, call: Call) -> int:
     """Show what comes until nothing can come any more: one JSON object a line, or for a person."""
     values = {name: value for name, value in call.values.items() if name not in ("follow", "detail")}
     call.values["wait"] = True  # a job that has to be approved is waited for
-    follow = resolve_name(verb.follow)
+    place = verb.follow or parts.follows(verb.name)
+    if not place:
+        raise OutliveError("not_supported", f"--follow needs {parts.not_there(['follow'])}")
+    follow = resolve_name(place)
     return int(_run(verb, call, lambda ctx: follow(ctx, verb, call.options, **values)))
 
 
@@ -260,7 +263,7 @@ _AFTER_WAITS = (
     *("cli.help", "cli.human", "cli.summary"),
     *("cli.text", "config.file", "jobs.conditions.job_wait", "jobs.diagnosis.deleted"),
     *("jobs.interaction.screen", "jobs.starting.new_supervisor", "jobs.told.notices"),
-    *("launch.engine", "launch.from_cli", "launch.systemd_scope", "supervisor.guardian"),
+    *("launch.engine", "launch.from_cli", "supervisor.guardian"),
 )
 
 

@@ -355,7 +355,7 @@ class Definition(_Open, omitted=("script", "cwd_id", "caller_cwd", "awaits")):
     @property
     def of_parts(self) -> dict[str, object]:
         """The members that a part has to do with, where they have a value."""
-        return {**self.kept, "sandbox": self.sandbox}
+        return {**self.kept, "sandbox": self.sandbox, "systemd_scope": self.systemd_scope or None}
 
 
 class State(_Open):

@@ -68,7 +68,7 @@ def main() -> None:
 
 
 def once() -> None:
-    """Start one job in the scope that this process was put into (launch/systemd_scope.py), and end."""
+    """Start one job in the scope that this process was put into (parts/limits/scope.py), and end."""
     large_code.load()
     sock = fds.socket_of(os.dup(0))
     daemonize.leave({sock.fileno()}, tree.FORK_SERVER)

@@ -66,4 +66,4 @@ def _keep() -> None:
         code_archive.write(archive, *_PACKAGES)
         code_archive.import_from(archive, *_PACKAGES)
         large_code.load()
-        import_module("outlive.jobs.conditions.http_get")
+        import_module("h11")  # with which a wait asks a web server

@@ -53,11 +53,14 @@ NAMES = (
     "ports",
     "groups",
     "after",
+    "outside",
+    "follow",
 )  # the order in which they are asked
 # Member of `meta.json` → the part that keeps it there
 KEEPERS = {
     "report": "reports",
     "resources": "limits",
+    "systemd_scope": "limits",
     "approval": "approvals",
     "sandbox": "sandbox",
     "queue": "queues",
@@ -69,9 +72,11 @@ KEEPERS = {
 _KEEPING = frozenset(KEEPERS.values())
 # Members of `meta.json` of a job that starts when the part lets it (jobs/starting/gate.py): it is not started without the part
 HELD = ("approval",)
-# Those of a job that waits on this machine, if they are of a job of a host, before the host gets it (jobs/starting/turn.py).
+# Those of a job that waits on this machine, if they are of a job of a host, before the host gets it.
 # Where nothing is left to wait for, the member of `state.json` is an empty list
 WAIT_HERE = ("after", "chain")
+# The module whose `main` gives such a job to its host at its turn, in a process that its supervisor starts
+AT_TURN = "outlive.parts.after.turn"
 # Section of the configuration → the part that has its keys (`settings`)
 SECTIONS = {"sandbox": "sandbox", "audit": "audit", "policy": "policy", "mcp": "masks", "ports": "ports"}
 # Section of the configuration with a table for each name → the part that reads them (`sections`)
@@ -93,7 +98,7 @@ _NOT_GIVEN: tuple[object, ...] = (None, 0, ())
 
 # What declarations name that an answer may need
 _IN_ANSWERS = (
-    *("of_job", "lines_of", "for_person", "about_to", "never_started", "log_lines"),
+    *("of_job", "lines_of", "for_person", "about_to", "never_started", "log_lines", "launchers"),
     *("decoding", "in_place_of", "not_utf_8", "chosen", "telling", "screen", "keyboard", "how_to_answer"),
 )
 
@@ -253,9 +258,21 @@ def is_held(kept: Mapping[str, object]) -> bool:
 
 
 @cache
+def conditions() -> dict[str, str]:
+    """Return "module:NAME" of each kind of condition that a part adds, by its name."""
+    return {name: place for part in every() for name, place in part.conditions.items()}
+
+
+@cache
 def gates() -> dict[str, str]:
     """Return "module:NAME" of each gate, by the section of the configuration that it is for."""
     return {section: place for part in every() for section, place in part.gates.items()}
+
+
+def launcher(caller: object, definition: Definition) -> Any:
+    """Return what starts the supervisors of a job in the place of its caller's launcher; None: that one does."""
+    found = functions_for("launchers", definition.of_parts.get)
+    return next(filter(None, (made(caller, definition) for _, made in found)), None)
 
 
 def required(kept: Mapping[str, object]) -> list[str]:
@@ -301,6 +318,11 @@ def after_waits() -> list[str]:
     named = [getattr(part, hook) for hook in _IN_ANSWERS for part in _declaring(hook)]
     places = [place for one in named for place in ([one] if isinstance(one, str) else one.values())]
     return [*(place.partition(":")[0] for place in places), *(name for part in every() for name in part.after_waits)]
+
+
+def follows(verb: str) -> str | None:
+    """Return "module:function" of what --follow of a verb shows; None if no part has it."""
+    return next((part.follows[verb] for part in _declaring("follows") if verb in part.follows), None)
 
 
 @cache

@@ -45,7 +45,7 @@ POINTS = {
     # Fork server of a long-lived server
     "fork_server_asked": "the fork server has the request, no pair has",
     "fork_server_given": "a pair has the request",
-    # A systemd scope of its own (launch/systemd_scope.py): the launcher, then our process in the
+    # A systemd scope of its own (parts/limits/scope.py): the launcher, then our process in the
     # scope
     "scope_entered": "our process runs in the scope",
     "scope_asked": "the process has the request, no pair has",

@@ -169,7 +169,8 @@ class Verb(Value):
     group: str = "Other"  # its heading in `outlive --help`
     # `module:function` that takes over the process: (arguments, global options) -> exit status
     program: str = ""
-    # `module:function` for --follow, or for a terminal: (ctx, verb, global options, **arguments) -> exit status
+    # `module:function` for --follow, or for a terminal: (ctx, verb, global options, **arguments) -> exit status. "": what a
+    # part has for its --follow (`follows`, part.py)
     follow: str = ""
     at_terminal: bool = False  # a person at a terminal gets `follow` without asking for it
     # `module:function` that asks a person at a terminal whether the verb is to run: (ctx, **arguments). Errors: invalid_state

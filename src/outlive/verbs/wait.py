@@ -13,7 +13,7 @@ from outlive.core.ids import short_id
 from outlive.core.records import CONTROL
 from outlive.jobs import job_answer, lookup, several
 from outlive.jobs.conditions import job_wait, parse
-from outlive.jobs.conditions.condition import EXTERNAL, Condition
+from outlive.jobs.conditions.condition import Condition
 from outlive.jobs.context import Context
 from outlive.jobs.interaction import reading, shown_output
 from outlive.jobs.starting import boundary
@@ -44,7 +44,7 @@ def wait(
     """Wait until a condition holds for one job, or for all; without a job, for any of the caller's, or of those that an
     argument of a part names. A time-out is a normal answer and ends no job."""
     wanted = parse.parsed(until)
-    if ctx.caller.rights is not None and any(one.name in EXTERNAL for one in wanted):
+    if ctx.caller.rights is not None and boundary.look_outside(wanted):
         ctx.caller.rights.require(CONTROL, "until with port, http or file")
     limits_of_caller = boundary.reach(ctx.caller, wanted)
     began = time.monotonic()

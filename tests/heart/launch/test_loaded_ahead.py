@@ -40,12 +40,14 @@ IN_A_SERVER = frozenset({"tools", "reads_object", "longest_call_ms"})
 # A fork for each verb: the interpreter and what all of them load are the same
 FOR_EACH = f"""
 import json, os, sys
-from outlive import verbs
+from outlive import parts, verbs
 from outlive.cli import main
+from outlive.core.place import resolve_name
 for verb in sys.argv[1:]:
     if os.fork() == 0:
         verbs.load(verb)
-        import outlive.cli.follow, outlive.cli.follow_jobs
+        for followed in filter(None, map(parts.follows, ("log", "list"))):
+            resolve_name(followed)
         main.load_what_answers_need()
         print(json.dumps({OURS}), flush=True)
         os._exit(0)
@@ -54,7 +56,7 @@ for verb in sys.argv[1:]:
 # Loaded before the wait: a look at a condition, or the program, comes first
 EARLY = (
     "outlive.jobs.several",
-    "outlive.jobs.conditions.http_get",
+    f"{parts.__name__}.outside.http_get",  # a run of the heart alone passes over files that import a part
 )
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from outlive.core.ids import new_id
-from outlive.system import job_group
+from outlive.parts.limits import own_group
 from outlive.system.tree import COOKIE
 from support.cli import Cli, answer_of, configured, environment
 from support.jobs import rewrite
@@ -117,8 +117,8 @@ def test_outlive_in_a_container_of_its_own_is_answered_in_there(
 
 def test_a_process_in_the_control_group_of_a_job_does_not_approve(cli: Cli, config: Path, work: Path) -> None:
     try:
-        group = job_group.made(new_id(), job_group.CONTROLLERS)
-    except job_group.NoGroup as error:
+        group = own_group.made(new_id(), own_group.CONTROLLERS)
+    except own_group.NoGroup as error:
         pytest.skip(f"no control group can be made here: {error}")
     places = list(dict.fromkeys(group.record().places.values()))
     job = pending(cli)

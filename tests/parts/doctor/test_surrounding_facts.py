@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from outlive.parts.doctor import logind
 from outlive.parts.doctor import root as root_checks
 from outlive.parts.doctor import systemd as systemd_checks
 from outlive.parts.finding import FAIL, OK, WARN, Place
@@ -127,12 +128,12 @@ def test_drop_ins_go_before_the_file_and_one_hides_another_of_its_name(tmp_path:
     (etc / "logind.conf").write_text(
         "[Login]\n#KillUserProcesses=no\nKillExcludeUsers=root ann\n[Other]\nKillOnlyUsers=x\n"
     )
-    assert systemd.logind_settings((str(etc), str(lib))) == {"KillExcludeUsers": "root ann"}
+    assert logind.settings((str(etc), str(lib))) == {"KillExcludeUsers": "root ann"}
     (lib / "logind.conf.d" / "50-a.conf").write_text("[Login]\nKillUserProcesses=yes\n")
     (lib / "logind.conf.d" / "60-b.conf").write_text("[Login]\nKillUserProcesses = true\n")
-    assert systemd.logind_settings((str(etc), str(lib)))["KillUserProcesses"] == "true"
+    assert logind.settings((str(etc), str(lib)))["KillUserProcesses"] == "true"
     (etc / "logind.conf.d" / "60-b.conf").write_text("")
-    assert systemd.logind_settings((str(etc), str(lib)))["KillUserProcesses"] == "yes"
+    assert logind.settings((str(etc), str(lib)))["KillUserProcesses"] == "yes"
 
 
 def test_whose_processes_a_logout_ends() -> None:
@@ -146,7 +147,7 @@ def test_whose_processes_a_logout_ends() -> None:
         ({"KillUserProcesses": "no", "KillOnlyUsers": "ann"}, "ann", False),
     ]
     for settings, user, kills in rows:
-        assert systemd.kills_processes_of(user, settings) is kills
+        assert logind.kills_processes_of(user, settings) is kills
 
 
 @pytest.mark.fault("F51")
@@ -165,10 +166,10 @@ def test_a_logout_that_ends_jobs_is_foreseen_with_the_way_out(
     monkeypatch: pytest.MonkeyPatch, path: str, kills: bool, lingers: bool, status: str
 ) -> None:
     monkeypatch.setattr(systemd, "is_init", lambda: True)
-    monkeypatch.setattr(systemd, "logind_settings", lambda: {"KillUserProcesses": "yes" if kills else "no"})
+    monkeypatch.setattr(logind, "settings", lambda: {"KillUserProcesses": "yes" if kills else "no"})
     monkeypatch.setattr(systemd, "lingers", lambda user: lingers)
     monkeypatch.setattr(cgroup, "unit_path", lambda: path)
-    monkeypatch.setattr(systemd, "is_container", lambda: False)
+    monkeypatch.setattr(systemd_checks, "_is_container", lambda: False)
     monkeypatch.setattr(systemd_checks, "_user", lambda: "ann")
     found = systemd_checks.logout(Place({}, {}))
     assert found.status == status

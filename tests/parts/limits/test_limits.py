@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 
 from outlive.core.ids import new_id
+from outlive.parts.limits import own_group
 from outlive.parts.limits.in_supervisor.apply import Limits
 from outlive.parts.resources import Resources
-from outlive.system import job_group
 from support import pair, processes
 from support.cli import Cli, environment
 from support.commands import GATE
@@ -43,10 +43,10 @@ Run = Callable[..., dict[str, Any]]
 def grouped() -> None:
     """Skip the test where no control group with all controllers can be made."""
     try:
-        group = job_group.made(new_id(), job_group.CONTROLLERS)
-    except job_group.NoGroup as error:
+        group = own_group.made(new_id(), own_group.CONTROLLERS)
+    except own_group.NoGroup as error:
         pytest.skip(f"no control group can be made here: {error}")
-    missing = [name for name in job_group.CONTROLLERS if not group.has(name)]
+    missing = [name for name in own_group.CONTROLLERS if not group.has(name)]
     assert group.remove()
     if missing:
         pytest.skip(f"no control group with {', '.join(missing)} can be made here")

@@ -19,7 +19,6 @@ from outlive.core.records import State
 from outlive.store.inspection.inspection import Inspection
 
 Fired = dict[str, object] | None
-EXTERNAL = frozenset({"port", "http", "file"})  # conditions that look at the machine, not at the job
 
 
 class Condition:
@@ -59,13 +58,18 @@ class Probe(ABC):
         return
 
 
-class Answered(Value):
-    """What a server answered: a sentence about it, the status, and the address that it answered at."""
-
-    sentence: str
-    status: int | None = None
-    address: str | None = None
-    fits: bool = False  # whether that status is waited for
+def held_by(holder: PortHolder, *, is_condition: bool = True) -> str:
+    """Return who has the port, and what to do about it: in a condition, or for a job that failed."""
+    command = f" ({holder.command})" if holder.command else ""
+    whose = f" of job {holder.job_id} ({holder.name})" if holder.job_id else ""
+    belongs = f"belongs to {holder.owner}" if holder.owner else "is not this job's"
+    instead = f"kill job {holder.job_id}" if holder.job_id else "end that process"
+    instead = "ask before that job is ended" if holder.owner else instead
+    anybody = '; "any": true in the condition waits for anybody\'s' if is_condition else ""
+    return (
+        f"Port {holder.port} is held by pid {holder.pid}{command}{whose}, which {belongs}. Give the job another "
+        f"port, or {instead}{anybody}."
+    )
 
 
 class AwaitedEnd(Value):

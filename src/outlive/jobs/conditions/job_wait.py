@@ -16,9 +16,8 @@ from outlive.answers import sentences
 from outlive.answers.job import PortHolder
 from outlive.core.records import Definition
 from outlive.jobs import adoption, processes
-from outlive.jobs.conditions import external, of_job, port_owner
-from outlive.jobs.conditions.condition import Condition, Probe, mark_of
-from outlive.jobs.conditions.parse import parsed
+from outlive.jobs.conditions import of_job, parse
+from outlive.jobs.conditions.condition import Condition, Probe, held_by, mark_of
 from outlive.jobs.context import Context
 from outlive.jobs.control_client import ControlClient
 from outlive.jobs.starting import boundary
@@ -143,7 +142,7 @@ class JobWait:
             again = " again" if any(isinstance(probe, of_job.Matches) and probe.last for probe in self.probes) else ""
             ended = f"The job ended before {wanted} came true{again}."
         if self.held_by is not None:
-            return sentences(ended, port_owner.sentence(self.held_by, is_condition=ended is None))
+            return sentences(ended, held_by(self.held_by, is_condition=ended is None))
         return sentences(ended, self._note)
 
     def close(self) -> None:
@@ -156,14 +155,14 @@ class Until:
     """What a call waits for that starts a job. It is checked before anything is started. Errors: invalid_argument."""
 
     def __init__(self, given: Iterable[object], *, stop_at_prompts: bool) -> None:
-        self._conditions = parsed(given)
+        self._conditions = parse.parsed(given)
         if stop_at_prompts and all(one.name != "input" for one in self._conditions):
             self._conditions.append(Condition("input"))
 
     def check(self, ctx: Context, definition: Definition) -> None:
         """Check that the conditions name ports of the job, and that the caller may have looked at what they name. Errors:
         invalid_argument, denied."""
-        external.require_ports(definition, self._conditions)
+        parse.require(definition, self._conditions)
         limits = boundary.reach(ctx.caller, self._conditions)
         if limits is not None:
             limits.require(definition, self._conditions)

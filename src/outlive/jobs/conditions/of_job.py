@@ -1,7 +1,7 @@
 """Conditions that the job's own files decide: exit, output, input, regex, idle.
 
 parse.py reads them; `Matches` searches for a regex, line by line (store/output/scanner.py) with RE2
-(store/output/patterns.py). Conditions about files, ports and servers are in external.py.
+(store/output/patterns.py). Those of parts have probes of their own (kind.py).
 """
 
 from __future__ import annotations
@@ -15,8 +15,9 @@ from outlive import limits
 from outlive.core.record import Value
 from outlive.core.records import STREAM_NAMES
 from outlive.jobs import job_answer
-from outlive.jobs.conditions import external
+from outlive.jobs.conditions import parse
 from outlive.jobs.conditions.condition import Condition, Fired, Probe
+from outlive.jobs.conditions.kind import Asked
 from outlive.jobs.context import Context
 from outlive.jobs.starting import boundary
 from outlive.store.inspection.inspection import Inspection
@@ -318,7 +319,7 @@ def probes_for(
 
     Errors: OSError, invalid_argument; none is left open then.
     """
-    external.require_ports(inspection.definition, conditions)
+    parse.require(inspection.definition, conditions)
     seen = boundary.reach(ctx.caller, conditions)
     probes: list[Probe] = []
     try:
@@ -330,15 +331,10 @@ def probes_for(
         for condition in conditions:
             if condition.name == "idle_ms":
                 probes.append(Idle(condition, job))
-            elif condition.name == "file":
-                probes.append(external.File(condition, inspection, seen))
-            elif condition.name == "port":
-                probes.append(external.Port(condition, ctx, job))
-            elif condition.name == "http":
-                external.require_reach(inspection)
-                probes.append(external.Http(condition, ctx, job))
-            elif condition not in matches:
+            elif condition.name in parse.WORDS:
                 probes.append(_Happened(condition.name, job, output_since))
+            elif (looking := parse.kind(condition.name).probe) is not None:
+                probes.append(looking(Asked(condition, ctx, job, inspection, seen)))
     except BaseException:
         for probe in probes:
             probe.close()

@@ -8,41 +8,24 @@ command line, and sometimes what a model sends. `port=8080 any` is {"port": 8080
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Iterable
-from urllib.parse import urlsplit
 
-from outlive import limits
-from outlive.core.labels import is_port_name
+from outlive import limits, parts
 from outlive.core.members import parse_json
 from outlive.core.nearest import letters_of, meant, nearest
-from outlive.core.records import STREAMS
+from outlive.core.place import resolve_name
+from outlive.core.records import STREAMS, Definition
 from outlive.core.units import duration_ms
 from outlive.errors import OutliveError, invalid
 from outlive.jobs.conditions.condition import Condition
+from outlive.jobs.conditions.kind import Kind
 from outlive.store.output.patterns import Pattern
 
 WORDS = ("exit", "output", "input")
-# name → what else its object may hold
-OBJECTS: dict[str, tuple[str, ...]] = {
-    "regex": ("stream",),
-    "fail_regex": ("stream",),
-    "port": ("host", "any"),
-    "http": ("status", "any"),
-    "file": (),
-    "idle_ms": (),
-}
+OBJECTS = ("regex", "fail_regex", "idle_ms", *parts.conditions())
 NAMES = (*WORDS, *OBJECTS)
 # What models and people write instead; the edit distance would lead from `text` to `exit`.
-_MEANT = {
-    "regex": "pattern contains text line match string log",
-    "http": "url health",
-    "port": "listen listening",
-    "file": "path",
-    "idle_ms": "quiet silence",
-    "exit": "done finished completed ended state status exit_code",
-    "input": "prompt stdin",
-}
+_MEANT = {"exit": "done finished completed ended state status exit_code", "input": "prompt stdin"}
 
 
 def parsed(until: str | dict[str, object] | Iterable[object]) -> list[Condition]:
@@ -75,12 +58,12 @@ def _condition(given: object) -> Condition:
     if name in WORDS:
         raise invalid("until", f"{name} takes no value", hint=f"Write {name} alone.")
     if not equals or not value:
-        raise invalid("until", f"{name} needs a value", hint=f"Write {name}=… , for example {_EXAMPLES[name]}.")
+        raise invalid("until", f"{name} needs a value", hint=f"Write {name}=… , for example {kind(name).example}.")
     more: dict[str, object] = {}
-    if "any" in OBJECTS[name]:
+    if "any" in kind(name).more:
         before, _, last = value.rpartition(" ")
         value, more = (before.rstrip(), {"any": True}) if last == "any" else (value, {})
-    return _CHECKS[name](value, more)
+    return kind(name).check(value, more)
 
 
 def _from_object(given: dict[str, object]) -> Condition:
@@ -97,10 +80,11 @@ def _from_object(given: dict[str, object]) -> Condition:
     value = next(value for key, value in members.items() if _known(key) == name)
     more = {key: value for key, value in members.items() if _known(key) != name}
     for key in more:
-        if key not in OBJECTS[name]:
-            hint = meant(key, list(OBJECTS[name]), f"It takes: {', '.join((name, *OBJECTS[name]))}.")
+        taken = kind(name).more
+        if key not in taken:
+            hint = meant(key, list(taken), f"It takes: {', '.join((name, *taken))}.")
             raise invalid("until", f"{name} has no {key!r}", hint=hint)
-    return _CHECKS[name](value, more)
+    return kind(name).check(value, more)
 
 
 def _known(name: str) -> str | None:
@@ -109,6 +93,7 @@ def _known(name: str) -> str | None:
 
 
 _WORD, _OBJECT = "word", "object"  # the two forms; a mistake is answered in its own
+_SHOWN = ("regex", *parts.conditions())[:2]  # as examples
 
 
 def _name(given: str, form: str = _WORD) -> str:
@@ -116,36 +101,28 @@ def _name(given: str, form: str = _WORD) -> str:
     if known is None:
         near = _meant(given) or nearest(given, list(NAMES))
         if near is None:
-            hint = _KNOWN if form == _WORD else f"For example {_object_of('regex')} or {_object_of('port')}."
+            hint = _all_known() if form == _WORD else f"For example {' or '.join(map(_object_of, _SHOWN))}."
         elif near in WORDS:
             hint = f"Did you mean {near}?" if form == _WORD else f'Did you mean "{near}", a word alone?'
         else:
-            hint = f"Did you mean {_EXAMPLES[near] if form == _WORD else _object_of(near)}?"
+            hint = f"Did you mean {kind(near).example if form == _WORD else _object_of(near)}?"
         raise invalid("until", f"unknown condition {given!r}", hint=hint)
     return known
 
 
 def _meant(name: str) -> str | None:
-    return next((known for known, words in _MEANT.items() if name.lower() in words.split()), None)
+    words = {**_MEANT, **{known: kind(known).meant for known in OBJECTS}}
+    return next((known for known, meant in words.items() if name.lower() in meant.split()), None)
 
 
-_KNOWN = (
-    f"Known: {', '.join(WORDS)}, regex=…, fail_regex=…, port=PORT, port=HOST:PORT, http=URL, file=PATH, idle=5s; "
-    'or an object: {"regex": "ready"}.'
-)
-_EXAMPLES = {
-    "regex": "regex=listening",
-    "fail_regex": "fail_regex=ERROR",
-    "port": "port=8080",
-    "http": "http=http://127.0.0.1:8080/health",
-    "file": "file=build/out.bin",
-    "idle_ms": "idle=5s",
-}
+def _all_known() -> str:
+    forms = ", ".join(kind(name).forms for name in OBJECTS)
+    return f'Known: {", ".join(WORDS)}, {forms}; or an object: {{"regex": "ready"}}.'
 
 
 def _object_of(name: str) -> str:
     """Return the example as an object."""
-    value = _EXAMPLES[name].partition("=")[2]
+    value = kind(name).example.partition("=")[2]
     return json.dumps({name: int(value) if value.isdigit() else 5000 if name == "idle_ms" else value})
 
 
@@ -164,54 +141,6 @@ def _pattern(name: str) -> Callable[[object, dict[str, object]], Condition]:
     return check
 
 
-def _port(value: object, more: dict[str, object]) -> Condition:
-    host = more.get("host")
-    if isinstance(value, str):
-        before, colon, digits = value.rpartition(":")
-        if colon and before:
-            host = before.strip("[]")
-        value = int(digits) if digits.isascii() and digits.isdigit() and len(digits) < 9 else digits
-    if isinstance(value, str) and is_port_name(value):
-        return Condition("port", value, {"host": host, "any": _any(more)})
-    if isinstance(value, float) and value.is_integer():  # some clients write every number so
-        value = int(value)
-    if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= 65_535:
-        raise invalid("until", f"a port is a number from 1 to 65535, not {value!r}")
-    if host is not None and (not isinstance(host, str) or not host.strip() or "\0" in host):
-        raise invalid("until", "host is a name or an address")
-    return Condition("port", value, {"host": host, "any": _any(more)})
-
-
-def _http(value: object, more: dict[str, object]) -> Condition:
-    status = more.get("status")
-    if isinstance(status, str) and status.isascii() and status.isdigit():
-        status = int(status)
-    if status is not None and (not isinstance(status, int) or isinstance(status, bool) or not 100 <= status <= 599):
-        raise invalid("until", f"status is a number from 100 to 599, not {status!r}")
-    try:
-        parts = urlsplit(value if isinstance(value, str) else "")
-        good = parts.scheme in ("http", "https") and parts.hostname and (parts.port is None or parts.port > 0)
-    except ValueError:
-        good = False
-    if not good or any(ord(char) <= 32 for char in str(value)):
-        raise invalid("until", f"http is a URL, not {value!r}", hint=f"For example {_EXAMPLES['http']}.")
-    return Condition("http", value, {"status": status, "any": _any(more)})
-
-
-def _any(more: dict[str, object]) -> bool:
-    """Return whether anybody's listener will do, not the job's own alone."""
-    anybody = more.get("any", False)
-    if not isinstance(anybody, bool):
-        raise invalid("until", f"any is true or false, not {anybody!r}")
-    return anybody
-
-
-def _file(value: object, _more: dict[str, object]) -> Condition:
-    if not isinstance(value, str) or not value.strip() or "\0" in value:
-        raise invalid("until", "file is a path (a string)")
-    return Condition("file", os.path.expanduser(value))
-
-
 def _idle(value: object, _more: dict[str, object]) -> Condition:
     if isinstance(value, str):
         try:
@@ -223,11 +152,31 @@ def _idle(value: object, _more: dict[str, object]) -> Condition:
     return Condition("idle_ms", round(value))
 
 
-_CHECKS: dict[str, Callable[[object, dict[str, object]], Condition]] = {
-    "regex": _pattern("regex"),
-    "fail_regex": _pattern("fail_regex"),
-    "port": _port,
-    "http": _http,
-    "file": _file,
-    "idle_ms": _idle,
+_OF_OUTPUT: dict[str, Kind] = {
+    "regex": Kind(
+        more=("stream",),
+        forms="regex=…",
+        example="regex=listening",
+        meant="pattern contains text line match string log",
+        check=_pattern("regex"),
+    ),
+    "fail_regex": Kind(
+        more=("stream",), forms="fail_regex=…", example="fail_regex=ERROR", check=_pattern("fail_regex")
+    ),
+    "idle_ms": Kind(forms="idle=5s", example="idle=5s", meant="quiet silence", check=_idle),
 }
+
+
+def kind(name: str) -> Kind:
+    """Return what is known of the conditions of this name, which is one of OBJECTS."""
+    if name in _OF_OUTPUT:
+        return _OF_OUTPUT[name]
+    found: Kind = resolve_name(parts.conditions()[name])
+    return found
+
+
+def require(definition: Definition, conditions: Iterable[Condition]) -> None:
+    """Errors: invalid_argument for a condition that names something that this job has not."""
+    for one in conditions:
+        if one.name in OBJECTS:
+            kind(one.name).require(definition, one)

@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 from outlive import parts
 from outlive.core.records import Definition, Granted, Sandbox
 from outlive.errors import OutliveError
-from outlive.jobs.conditions.condition import EXTERNAL, Condition
+from outlive.jobs.conditions.condition import Condition
 from outlive.jobs.context import Principal
 from outlive.launch.engines import Host
 from outlive.store.inspection.inspection import Inspection
@@ -153,8 +153,13 @@ def reading_in(sandbox: Sandbox | None) -> Check | None:
 def reach(caller: Principal, conditions: Iterable[Condition]) -> Reach | None:
     """Return what a caller over MCP may have looked at for it by these conditions; None where nothing limits it. Errors:
     sandbox_unavailable."""
-    is_external = caller.face == "mcp" and any(one.name in EXTERNAL for one in conditions)
-    return of_part().reach(caller) if is_external and applies(caller) else None
+    is_asked = caller.face == "mcp" and look_outside(conditions) and applies(caller)
+    return of_part().reach(caller) if is_asked else None
+
+
+def look_outside(conditions: Iterable[Condition]) -> bool:
+    """Return whether any of these conditions looks at the machine, not at the job, as those of parts do."""
+    return any(one.name in parts.conditions() for one in conditions)
 
 
 def of_part() -> Boundary:

@@ -34,7 +34,6 @@ from outlive.system.interpreter import without_site
 from outlive.system.waiting import pause
 
 AGAIN = "Look at what stands there now, and run the command anew."
-_AT_TURN = "outlive.jobs.starting.turn"  # what gives a job to its host that waited here
 _ANEW_S = 0.005  # between two looks at a start that a guardian makes again
 
 
@@ -107,13 +106,10 @@ def hand_over(
             return _handed_over(ctx, plan, job, locks, doing)
     request = request_of(ctx.caller, plan, created=created, awaited=awaited)
     acts.about_to_start(ctx, doing, plan)
-    here = there = scope = None
+    here = there = own = None
     memory = -1
     try:
-        if definition.systemd_scope or any(one.needs_scope() for one in parts.of_job(definition).values()):
-            from outlive.launch import systemd_scope  # late: 2 ms of a start, and few jobs get a scope
-
-            scope = systemd_scope.entered(ctx.caller, definition)
+        own = parts.launcher(ctx.caller, definition)
         here, there = fds.pair()
         memory = request.to_file()
         sent = {"request": memory, "lock0": locks.fds[0], "lock1": locks.fds[1], "waiter": there.fileno()}
@@ -121,7 +117,7 @@ def hand_over(
             sent["stdin"] = plan.stdin_fd
         fault_points.at("send_request")
         locks.are_given = True
-        (scope or ctx.caller.launcher).send(sent)
+        (own or ctx.caller.launcher).send(sent)
         fault_points.at("send_done")
         with suppress(OSError):  # while the supervisor wakes up, which makes them or reports why it cannot
             job.make_logs()
@@ -132,8 +128,8 @@ def hand_over(
     finally:
         if there is not None:
             there.close()
-        if scope is not None:
-            scope.close()
+        if own is not None:
+            own.close()
         if memory >= 0:
             os.close(memory)
         plan.close()
@@ -176,7 +172,7 @@ def request_of(caller: Principal, plan: Plan, *, created: bool = False, awaited:
         awaited=awaited,
         created=created,
         shell_path="" if is_of_host else _shell_path(caller, plan),
-        at_turn=without_site(_AT_TURN, "main", os.path.dirname(outlive.DIRECTORY)) if is_of_host else [],
+        at_turn=without_site(parts.AT_TURN, "main", os.path.dirname(outlive.DIRECTORY)) if is_of_host else [],
         **configured.for_request(caller, definition),
     )
 

@@ -15,11 +15,12 @@ from outlive.core.members import parse_json
 from outlive.core.quoted import one_line
 from outlive.core.record import Record
 from outlive.errors import OutliveError
-from outlive.jobs import lookup, own_process
+from outlive.jobs import lookup
 from outlive.jobs.conditions.condition import AwaitedEnd
 from outlive.jobs.conditions.job_wait import JobWait, wait_for
 from outlive.jobs.conditions.parse import parsed
 from outlive.jobs.context import Context
+from outlive.parts.after import own_process
 from outlive.parts.after.asked import Edge
 from outlive.store import fault_report
 from outlive.system import fds, prctl

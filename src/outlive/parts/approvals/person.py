@@ -20,7 +20,7 @@ from outlive.parts.approvals.asked import Namespaces
 from outlive.store.root import Store
 from outlive.system import cgroup, process, tree
 
-_GROUP = "outlive-"  # how the control groups of jobs begin: system/job_group.py and systemd.py
+_GROUP = "outlive-"  # how the control groups of jobs begin: parts/limits/own_group.py and system/systemd.py
 # What takes over a process whose parent has ended, beside process 1: systemd for each user
 _REAPERS = frozenset({b"systemd"})
 # Of the machine itself: from there nothing is hidden (linux/proc_ns.h)

@@ -7,17 +7,25 @@ import pwd
 import subprocess
 
 from outlive.errors import OutliveError
+from outlive.parts.doctor import logind
 from outlive.parts.finding import Finding, Place, fail, ok, warn
-from outlive.system import cgroup, own_programs, systemd
+from outlive.system import cgroup, fds, own_programs, systemd
 
 _ASK_S = 3.0
+_MARKS = ("/.dockerenv", "/run/.containerenv")
 # mixed ends the rest of the group too, with SIGKILL (systemd.kill(5))
 _SPARING = frozenset({"process", "none"})
 _WAY_OUT = "Set [exec] systemd_scope = true (or run --systemd-scope), and once: loginctl enable-linger {user}."
 
 
+def _is_container() -> bool:
+    """Return whether this is a container, by the marks that engines leave."""
+    is_marked = any(os.path.exists(mark) for mark in _MARKS)
+    return is_marked or any(word.startswith(b"container=") for word in fds.content("/proc/1/environ").split(b"\0"))
+
+
 def service(place: Place) -> Finding:
-    where = systemd.unit_of(cgroup.unit_path(), contained=systemd.is_container())
+    where = systemd.unit_of(cgroup.unit_path(), contained=_is_container())
     return judged_service(where, _kill_mode(where) if where.kind in (systemd.SERVICE, systemd.USER_UNIT) else None)
 
 
@@ -100,9 +108,9 @@ def logout(place: Place) -> Finding:
     """
     if not systemd.is_init():
         return ok("systemd is not the init here: no logind ends the processes of a user", systemd=False)
-    user, settings = _user(), systemd.logind_settings()
-    kills, lingers = systemd.kills_processes_of(user, settings), systemd.lingers(user)
-    where = systemd.unit_of(cgroup.unit_path(), contained=systemd.is_container())
+    user, settings = _user(), logind.settings()
+    kills, lingers = logind.kills_processes_of(user, settings), systemd.lingers(user)
+    where = systemd.unit_of(cgroup.unit_path(), contained=_is_container())
     facts = {"systemd": True, "kills_user_processes": kills, "lingers": lingers, "unit": where.name or None}
     told = f"KillUserProcesses={'yes' if kills else 'no'} for user {user}, lingering {'on' if lingers else 'off'}"
     if where.kind == systemd.SESSION and kills:

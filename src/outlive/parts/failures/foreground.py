@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from outlive.core.record import Value
+from outlive.parts.tcp import numeric
 from outlive.system import process
 from outlive.system.fds import content, listed
-from outlive.system.ports import numeric
 
 # What a process does. WAITING: the kernel does not say for what
 STOPPED, COMPUTING, DISK, TIMER, PIPE, FULL_PIPE, FULL_SOCKET, FIFO, CHILD, TERMINAL, LOCK, THREADS, FILES, WAITING = (

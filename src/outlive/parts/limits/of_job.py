@@ -17,7 +17,6 @@ from outlive.parts.limits.answers import Given
 from outlive.parts.limits.names import CPU_TIME, MEMORY, NOT_SUPPORTED, PROCESSES
 from outlive.parts.resources import RESOURCES
 from outlive.render import events
-from outlive.system import job_group
 
 _FIGURES = {CPU_TIME: "time", MEMORY: "memory", PROCESSES: "processes"}  # of a usage, that they limit
 
@@ -28,9 +27,6 @@ class Limited(OfJob):
             resources.of_job(self.definition)
         except ValueError as error:
             raise invalid(RESOURCES, str(error)) from error
-
-    def needs_scope(self) -> bool:
-        return self.definition.host is None and job_group.needs_scope(self.definition.kept[RESOURCES])
 
     def facts(self) -> Iterator[tuple[str, str]]:
         for name, value in _asked(self.definition).items():

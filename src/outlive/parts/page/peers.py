@@ -6,7 +6,7 @@ import errno
 import select
 import socket
 
-from outlive.system.ports import numeric
+from outlive.parts.tcp import numeric
 from outlive.system.process import open_pidfd
 
 _SO_PEERPIDFD = 77  # asm-generic/socket.h, Linux 6.5

@@ -11,12 +11,12 @@ from outlive.core.members import number_of
 from outlive.core.quoted import one_line
 from outlive.errors import OutliveError
 from outlive.jobs import lookup
-from outlive.jobs.conditions import port_owner
 from outlive.jobs.context import Context
 from outlive.part import Selected
+from outlive.parts import port_owner, tcp
 from outlive.parts.ports import PORTS
 from outlive.parts.ports.leases import Leases
-from outlive.system import ports, tree
+from outlive.system import tree
 
 
 def selected(ctx: Context, args: Mapping[str, object]) -> Selected:
@@ -40,11 +40,11 @@ def selected(ctx: Context, args: Mapping[str, object]) -> Selected:
 def _listening(port: int) -> Iterator[int]:
     """Yield the processes that listen on a port."""
     try:
-        inodes = dict.fromkeys(one.inode for one in ports.listeners(port))
+        inodes = dict.fromkeys(one.inode for one in tcp.listeners(port))
     except OSError:  # the kernel does not say
         return
     for inode in inodes:
-        pid = ports.holder(inode)
+        pid = tcp.holder(inode)
         if pid is not None:
             yield pid
 

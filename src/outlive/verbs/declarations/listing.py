@@ -11,7 +11,6 @@ LIST = Verb(
     "List jobs: running ones first, then the newest.",
     "outlive.verbs.list:list_jobs",
     group="Read and wait",
-    follow="outlive.cli.follow_jobs:follow",
     args=(
         Arg("state", STR, "Only jobs in this state.", choices=STATES, metavar="STATE", mcp_help=""),
         Arg("failed", BOOL, "Only jobs that did not end well: an exit code other than 0, a signal, a time-out, never started, denied, "

@@ -53,7 +53,6 @@ LOG = Verb(
     "Read output by line, by position, or search it.",
     "outlive.verbs.log:log",
     group="Read and wait",
-    follow="outlive.cli.follow:log",
     long=True,
     args=(*with_those_of_parts((
         JOB,
@@ -133,7 +132,6 @@ EVENTS = Verb(
     "Show what happened to a job: start, watch hits, prompts, signals, notifications, end.",
     "outlive.verbs.events:events",
     group="Read and wait",
-    follow="outlive.cli.follow:events",
     args=(
         JOB,
         Arg("since_seq", INT, "Only events from this position of the output on.", minimum=0, aliases=("sinceSeq",),

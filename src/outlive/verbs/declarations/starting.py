@@ -10,7 +10,6 @@ RUN = Verb(
     "Start a command as a job. Answer when it has ended, or after a while with its output so far.",
     "outlive.verbs.run:run",
     group="Start",
-    follow="outlive.cli.follow:start",
     waits=True,
     args=(*shared_args.DEFINITION, *shared_args.with_those_of_parts(shared_args.WAITING), *shared_args.SHOWN),
     right=EXEC,
@@ -32,7 +31,6 @@ START = Verb(
     "Start a job that create defined.",
     "outlive.verbs.start:start",
     group="Start",
-    follow="outlive.cli.follow:start",
     waits=True,
     args=(JOB, *shared_args.WAITING, *shared_args.SHOWN),
     right=EXEC,
@@ -43,7 +41,6 @@ RESTART = Verb(
     "Run a job again, as a new job; a running one is ended first.",
     "outlive.verbs.restart:restart",
     group="Start",
-    follow="outlive.cli.follow:start",
     waits=True,
     args=(
         JOB,

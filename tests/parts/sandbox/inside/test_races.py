@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from outlive.core.records import Definition, Sandbox, State
 from outlive.jobs.conditions.condition import Condition
-from outlive.jobs.conditions.external import File
+from outlive.jobs.conditions.kind import Asked
+from outlive.parts.outside.probes import File
 from outlive.parts.sandbox.confinement import after, guard, search, visible_paths
 from outlive.parts.sandbox.confinement.guard import Guard
 from outlive.parts.sandbox.confinement.mounts import Mounts, add
@@ -221,7 +223,9 @@ def test_a_file_that_becomes_a_link_while_it_is_looked_for_tells_nothing_of_what
             return answer
 
     job = Inspection(Definition(cwd=str(root), created_at="2026-01-01T00:00:00.000Z"), State(state="running"))
-    waiting = File(Condition("file", "turns"), job, Turning(sandbox_of(root), network=False))
+    nothing: Any = None  # a file needs neither the call nor the job's directory
+    reach = Turning(sandbox_of(root), network=False)
+    waiting = File(Asked(Condition("file", "turns"), nothing, nothing, job, reach))
     assert waiting.check(job) is None
     (root / "turns").unlink(missing_ok=True)
     (root / "turns").symlink_to(outside)

@@ -5,13 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from outlive.jobs.conditions import external, port_owner
+from outlive.jobs.conditions.condition import held_by
 from outlive.jobs.context import Context
-from outlive.parts import last_words
+from outlive.parts import last_words, port_owner, tcp
 from outlive.store.inspection.inspection import Inspection
 from outlive.store.job_dir import JobDir
 from outlive.store.output.merged import Output
-from outlive.system import ports
 
 _TAKEN = re.compile(
     r"address (?:is )?already in use|\bEADDRINUSE\b|port\b[^\n]{0,40}\b(?:in use|taken|allocated|occupied)\b|only one usage of each socket",
@@ -26,17 +25,17 @@ _OF_HTTP_SERVER = 8000  # python -m http.server without a word about it
 def hint(ctx: Context, inspection: Inspection, job: JobDir, output: Output) -> str | None:
     """Return who holds the port that a failed job named or was given; None if that is not its failure, or not known."""
     text = last_words.of(inspection.definition, output).text
-    if not last_words.last(_TAKEN, text) or external.has_own_network(inspection):
+    if not last_words.last(_TAKEN, text) or port_owner.has_own_network(inspection):
         return None
     command = " ".join(inspection.definition.command)
     for port in _ports(text, command):
         try:
-            listening = ports.listeners(port)
+            listening = tcp.listeners(port)
         except OSError:  # the kernel does not say
             return None
         if listening:
             holder = port_owner.PortOwner(ctx, job, port).of(inspection, listening).holder
-            return None if holder is None else port_owner.sentence(holder, is_condition=False)
+            return None if holder is None else held_by(holder, is_condition=False)
     return None
 
 

@@ -10,9 +10,9 @@ from outlive.parts.limits import applied
 from outlive.parts.limits.in_supervisor.apply import Limits
 from outlive.parts.limits.in_supervisor.watch import LimitWatch
 from outlive.parts.limits.names import CGROUP, CPU_TIME, ENGINE, MEMORY, PROCESSES
+from outlive.parts.limits.own_group import LimitedGroup
 from outlive.supervisor.added import Added, Running
 from outlive.supervisor.ending import outcome
-from outlive.system.job_group import JobGroup
 
 
 class LimitsOfJob(Added):
@@ -65,7 +65,7 @@ class LimitsOfJob(Added):
 
 
 def _refused_forks(state: State) -> int:
-    group = JobGroup.of(state.job_group)
+    group = LimitedGroup.of(state.job_group)
     return 0 if group is None else group.refused_forks()
 
 

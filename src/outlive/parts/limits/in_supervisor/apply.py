@@ -12,7 +12,7 @@ import resource
 from typing import Any
 
 from outlive.core.records import OwnGroup
-from outlive.parts.limits import vocabulary
+from outlive.parts.limits import own_group, vocabulary
 from outlive.parts.limits.applied import Applied
 from outlive.parts.limits.names import (
     CGROUP,
@@ -29,11 +29,10 @@ from outlive.parts.limits.names import (
     RLIMIT,
     SAMPLED,
 )
+from outlive.parts.limits.own_group import LimitedGroup, NoGroup
 from outlive.parts.resources import Resources
-from outlive.system import job_group
-from outlive.system.job_group import JobGroup, NoGroup
 
-_CONTROLLERS = job_group.OF_RESOURCES
+_CONTROLLERS = own_group.OF_RESOURCES
 _OF_ENGINE = frozenset({CPUS, MEMORY, GPUS, OPTIONS})
 # The watch ends a job first, and with its reason: the kernel ends what no supervisor watches
 _LATER_S, _HARD_AFTER_S = 2, 5
@@ -48,7 +47,7 @@ class Limits:
     def __init__(self, asked: Resources, job_id: str, *, sandboxed: bool, engine: bool = False) -> None:
         """`engine`: the job runs in an allocation of an engine, which was told of the rest."""
         self.told: dict[str, Applied] = {}
-        self.group: JobGroup | None = None
+        self.group: LimitedGroup | None = None
         self._asked = asked
         self._sandboxed = sandboxed
         self._of_engine = _OF_ENGINE if engine else frozenset()
@@ -58,7 +57,7 @@ class Limits:
         wanted = [controller for name, controller in _CONTROLLERS.items() if name in mine]
         if wanted:
             try:
-                self.group = job_group.made(job_id, wanted)
+                self.group = own_group.made(job_id, wanted)
             except NoGroup as error:
                 self._why = str(error)
         for name, value in named.items():
@@ -93,7 +92,7 @@ class Limits:
             why = f"the controller {_CONTROLLERS[name]} is not delegated to this user"
         return (SAMPLED if name == MEMORY else NOT_SUPPORTED), why
 
-    def _set(self, group: JobGroup, name: str, value: Any) -> None:
+    def _set(self, group: LimitedGroup, name: str, value: Any) -> None:
         if name == MEMORY:
             # Process 1 of a sandbox tells how the command ended: it must not end with it
             group.limit_memory(value, as_one=not self._sandboxed)

@@ -15,10 +15,11 @@ from contextlib import closing, suppress
 from outlive.core.members import parse_json
 from outlive.core.records import State
 from outlive.errors import OutliveError
-from outlive.jobs import adoption, own_process
+from outlive.jobs import adoption
 from outlive.jobs.context import Context
 from outlive.jobs.starting.plan import Plan
 from outlive.launch import engines
+from outlive.parts.after import own_process
 from outlive.store.inspection import handed_over, unseen_end
 from outlive.store.job_dir import JobDir, Locks
 from outlive.supervisor.request import Request, report_fault

@@ -10,8 +10,8 @@ from urllib.parse import SplitResult, quote, urlsplit
 import h11  # http.client has a time-out for each byte only: a server that drips would keep the thread for ever
 
 from outlive import limits
-from outlive.jobs.conditions.condition import Answered
-from outlive.system import ports
+from outlive.parts import tcp
+from outlive.parts.outside.answered import Answered
 
 _PRINTABLE = "".join(map(chr, range(33, 127)))  # what a caller encoded stays as it is
 
@@ -27,7 +27,7 @@ def status_of(url: str, wanted: int | None = None) -> Answered:
     answers: list[Answered] = []
     try:
         parts = urlsplit(url)
-        for target in ports.targets(parts.hostname or "", _port(parts)):
+        for target in tcp.targets(parts.hostname or "", _port(parts)):
             try:
                 status, address = _get(url, target, time.monotonic() + limits.HTTP_S)
             except (OSError, h11.ProtocolError) as error:
@@ -46,7 +46,7 @@ def _port(parts: SplitResult) -> int:
     return parts.port or (443 if parts.scheme == "https" else 80)
 
 
-def _get(url: str, where: ports.Target, until: float) -> tuple[int, str]:
+def _get(url: str, where: tcp.Target, until: float) -> tuple[int, str]:
     """Return the status of the first final answer (not 1xx), and the address of the server.
 
     Errors: OSError, h11.ProtocolError, ValueError.
@@ -64,7 +64,7 @@ def _get(url: str, where: ports.Target, until: float) -> tuple[int, str]:
         while True:
             event = talk.next_event()
             if isinstance(event, h11.Response):
-                return int(event.status_code), ports.peer_of(sock)
+                return int(event.status_code), tcp.peer_of(sock)
             if event is h11.NEED_DATA:
                 sock.settimeout(_left(until))
                 talk.receive_data(sock.recv(65_536))
@@ -73,7 +73,7 @@ def _get(url: str, where: ports.Target, until: float) -> tuple[int, str]:
             _left(until)
 
 
-def _connected(parts: SplitResult, where: ports.Target, until: float) -> socket.socket:
+def _connected(parts: SplitResult, where: tcp.Target, until: float) -> socket.socket:
     sock = where.connect(_left(until))
     if parts.scheme != "https":
         return sock

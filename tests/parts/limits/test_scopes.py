@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -15,7 +16,8 @@ from outlive.core.ids import new_id
 from outlive.core.records import Definition
 from outlive.jobs.starting.plan import Plan, Timing
 from outlive.jobs.starting.start_and_wait import StartCall
-from outlive.launch import from_cli, systemd_scope
+from outlive.launch import from_cli
+from outlive.parts.limits import scope
 from outlive.store.root import Store
 from support import pair, processes
 from support.cli import Cli, Jobs, environment
@@ -165,7 +167,7 @@ def test_an_interrupt_before_the_pid_of_its_scope_is_known_leaves_nothing(
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(systemd_scope, "Launcher", interrupted)
+    monkeypatch.setattr(scope, "Launcher", interrupted)
     with contextlib.closing(Store.open(str(root), os.environ)) as store:
         ctx = context_of(store, env=dict(os.environ), launcher=from_cli.Launcher(), shell_words=("sh", "-c"))
         definition: Definition = Definition(
@@ -175,6 +177,29 @@ def test_an_interrupt_before_the_pid_of_its_scope_is_known_leaves_nothing(
         with pytest.raises(KeyboardInterrupt):
             StartCall(Timing(yield_ms=0)).run(ctx, plan)
     assert job_ids(root) == set() and os.listdir(root / ".live") == []
+
+
+STARTS = """
+import resource
+from outlive.launch import fork_server_client
+from outlive.parts.limits import scope
+from outlive.system import fds
+
+fork_server_client.start().close()  # keeps an archive of the code
+before = fds.open_fds()
+for count in range(1, 8):
+    resource.setrlimit(resource.RLIMIT_NOFILE, (before[-1] + count, 100))
+    try:
+        scope.Launcher("job", {"PATH": "/nowhere"}).close()
+    except OSError:
+        pass
+    resource.setrlimit(resource.RLIMIT_NOFILE, (100, 100))
+    assert fds.open_fds() == before, count
+"""
+
+
+def test_a_start_in_a_scope_for_which_files_are_missing_leaves_none_open() -> None:
+    subprocess.run([sys.executable, "-c", STARTS], check=True, timeout=60)
 
 
 # --- what a scope is for -------------------------------------------------------------------------------------------

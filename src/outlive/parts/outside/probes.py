@@ -1,4 +1,4 @@
-"""Conditions outside the job's own files: a file, a port of one of its processes, a web server."""
+"""The probes of a file, of a port of one of the job's processes, and of a web server."""
 
 from __future__ import annotations
 
@@ -6,23 +6,19 @@ import os
 import threading
 import time
 from abc import abstractmethod
-from collections.abc import Iterable
 from typing import Any
 from urllib.parse import urlsplit
 
 from outlive import limits, parts
-from outlive.core.records import Definition
 from outlive.core.units import seconds_or
 from outlive.errors import invalid
 from outlive.jobs import processes
-from outlive.jobs.conditions import port_owner
-from outlive.jobs.conditions.condition import Answered, Condition, Fired, Probe
-from outlive.jobs.conditions.port_owner import Owner
-from outlive.jobs.context import Context
-from outlive.jobs.starting.boundary import Reach
+from outlive.jobs.conditions.condition import Fired, Probe, held_by
+from outlive.jobs.conditions.kind import Asked
+from outlive.parts import port_owner, tcp
+from outlive.parts.outside.answered import Answered
+from outlive.parts.port_owner import Owner
 from outlive.store.inspection.inspection import Inspection
-from outlive.store.job_dir import JobDir
-from outlive.system import ports
 from outlive.system.fds import Closing
 from outlive.system.waiting import Looks
 
@@ -33,10 +29,11 @@ class File(Probe):
     """Fires when the file exists and was made or changed after the job's start; an older file, when
     it changes."""
 
-    def __init__(self, condition: Condition, inspection: Inspection, reach: Reach | None = None) -> None:
-        self._reach = reach
-        self._path = os.path.normpath(os.path.join(inspection.definition.cwd or "/", condition.value))
-        started = inspection.state.started_at or inspection.definition.created_at
+    def __init__(self, asked: Asked) -> None:
+        definition = asked.inspection.definition
+        self._reach = asked.reach
+        self._path = os.path.normpath(os.path.join(definition.cwd or "/", asked.condition.value))
+        started = asked.inspection.state.started_at or definition.created_at
         self._started = seconds_or(started, time.time())
         self._first: tuple[int, ...] | None = None
         self._looks = Looks()
@@ -116,17 +113,17 @@ class _Asked(Probe):
 class _OnPort(_Asked):
     """A condition about a port. It holds for a listener of the job; with `any` for anybody's."""
 
-    def __init__(self, condition: Condition, ctx: Context, job: JobDir, port: int) -> None:
+    def __init__(self, asked: Asked, port: int) -> None:
         super().__init__()
-        self._anybody = bool(condition.more["any"])
+        self._anybody = bool(asked.condition.more["any"])
         self._port = port
-        self._job = job
-        self._owner = port_owner.PortOwner(ctx, job, port)
+        self._wait = asked
+        self._owner = port_owner.PortOwner(asked.ctx, asked.job, port)
 
     def _owner_at(self, inspection: Inspection, host: str | None) -> Owner | None:
         """Return whose the listener is that answers connections to a host of this machine; None if
         no process listens. Errors: OSError where the kernel does not say."""
-        listening = [one for one in ports.listeners(self._port) if one.serves(host)]
+        listening = [one for one in tcp.listeners(self._port) if one.serves(host)]
         if not listening:
             self._owner.not_listening()
             self.held = self.taken = None
@@ -135,7 +132,7 @@ class _OnPort(_Asked):
 
     def _owner_of_peer(self, inspection: Inspection, address: str | None) -> Owner:
         """Return whose the server is that answered at this address."""
-        if not ports.is_local(address):  # no process of this machine has it
+        if not tcp.is_local(address):  # no process of this machine has it
             return Owner(owned=None, why=port_owner.ELSEWHERE) if inspection.elsewhere else Owner(owned=False)
         try:
             owner = self._owner_at(inspection, address)
@@ -149,7 +146,7 @@ class _OnPort(_Asked):
         self.held, self.taken = self._owner.held, owner.holder
         if owner.holder is None:
             return False
-        self.last = port_owner.sentence(owner.holder).removesuffix(".")
+        self.last = held_by(owner.holder).removesuffix(".")
         return True
 
     def _is_early(self, inspection: Inspection) -> bool:
@@ -164,18 +161,18 @@ class _OnPort(_Asked):
 class Port(_OnPort):
     """Fires when a process of the job listens on the port, which has a number, or a name that a part gave it."""
 
-    def __init__(self, condition: Condition, ctx: Context, job: JobDir) -> None:
-        self._name = condition.value if isinstance(condition.value, str) else None
-        super().__init__(condition, ctx, job, 0 if self._name else condition.value)
-        self._ctx = ctx
-        self._host = condition.more["host"]
-        self._here = ports.is_local(self._host)
+    def __init__(self, asked: Asked) -> None:
+        value = asked.condition.value
+        self._name = value if isinstance(value, str) else None
+        super().__init__(asked, 0 if self._name else value)
+        self._host = asked.condition.more["host"]
+        self._here = tcp.is_local(self._host)
 
     def check(self, inspection: Inspection) -> Fired:
         if self._is_early(inspection) or not self._has_number(inspection):
             return None
         facts: dict[str, object] = {"condition": "port", "port": self._port, "host": self._host}
-        if has_own_network(inspection):
+        if port_owner.has_own_network(inspection):
             return self._check_inside(inspection, facts)
         if not self._here:
             return self._check_there(inspection, facts)
@@ -200,7 +197,7 @@ class Port(_OnPort):
             self.again = self._looks.next()
             return False
         self._name, self._port = None, port
-        self._owner = port_owner.PortOwner(self._ctx, self._job, port)
+        self._owner = port_owner.PortOwner(self._wait.ctx, self._wait.job, port)
         return True
 
     def _fired(self, facts: dict[str, object], owner: Owner) -> Fired:
@@ -220,59 +217,41 @@ class Port(_OnPort):
         return self._fired(facts, owner)
 
     def _check_inside(self, inspection: Inspection, facts: dict[str, object]) -> Fired:
-        members = [member.pid for member in processes.survivors(inspection, self._job)]
+        members = [member.pid for member in processes.survivors(inspection, self._wait.job)]
         for pid in members[:1]:  # all of a sandbox are in one network
             try:
-                listening = [one for one in ports.listeners(self._port, f"/proc/{pid}/net") if one.serves(self._host)]
+                listening = [one for one in tcp.listeners(self._port, f"/proc/{pid}/net") if one.serves(self._host)]
             except OSError:  # it has just ended
                 break
             if listening:
-                owner = ports.owner(listening[0].inode, members)
+                owner = tcp.owner(listening[0].inode, members)
                 return facts | {"address": listening[0].address, "owned": True, "pid": owner}
         self.last = f"no process listens on port {self._port} of the job's own network"
         self.again = self._looks.next()
         return None
 
-    def _question(self) -> ports.Reached:
-        return ports.reached(self._host or "localhost", self._port, limits.HTTP_S)
-
-
-def require_ports(definition: Definition, conditions: Iterable[Condition]) -> None:
-    """Errors: invalid_argument for a port by a name that the job has none of."""
-    for one in conditions:
-        if one.name == "port" and isinstance(one.value, str):
-            named = parts.ports_of(definition)
-            if one.value not in named:
-                hint = f"The ports of this job: {', '.join(named)}." if named else None
-                raise invalid("until", f"a port is a number from 1 to 65535, not {one.value!r}", hint=hint)
-
-
-def has_own_network(inspection: Inspection) -> bool:
-    sandbox = inspection.definition.sandbox
-    return sandbox is not None and sandbox.network != "open"
-
-
-def require_reach(inspection: Inspection) -> None:
-    """Errors: invalid_argument for a job whose servers can be asked from inside alone."""
-    if has_own_network(inspection):
-        raise invalid(
-            "until",
-            "http asks from outside, and this job has a network of its own",
-            hint="Wait for its port, or for a line of its output.",
-        )
+    def _question(self) -> tcp.Reached:
+        return tcp.reached(self._host or "localhost", self._port, limits.HTTP_S)
 
 
 class Http(_OnPort):
     """Fires when a server of the job answers a GET with the status asked for; without one, with any
     from 200 to 399."""
 
-    def __init__(self, condition: Condition, ctx: Context, job: JobDir) -> None:
-        self._url = condition.value
-        parts = urlsplit(self._url)
-        super().__init__(condition, ctx, job, parts.port or (443 if parts.scheme == "https" else 80))
-        self._host = parts.hostname or ""
-        self._wanted = condition.more["status"]
-        self._looks_first = not self._anybody and ports.is_local(self._host)
+    def __init__(self, asked: Asked) -> None:
+        """Errors: invalid_argument for a job whose servers can be asked from inside alone."""
+        if port_owner.has_own_network(asked.inspection):
+            raise invalid(
+                "until",
+                "http asks from outside, and this job has a network of its own",
+                hint="Wait for its port, or for a line of its output.",
+            )
+        self._url = asked.condition.value
+        url = urlsplit(self._url)
+        super().__init__(asked, url.port or (443 if url.scheme == "https" else 80))
+        self._host = url.hostname or ""
+        self._wanted = asked.condition.more["status"]
+        self._looks_first = not self._anybody and tcp.is_local(self._host)
 
     def check(self, inspection: Inspection) -> Fired:
         if self._is_early(inspection):
@@ -303,6 +282,6 @@ class Http(_OnPort):
         return owner is not None and self._is_taken(owner)
 
     def _question(self) -> Answered:
-        from outlive.jobs.conditions import http_get  # late: 40 ms, h11's
+        from outlive.parts.outside import http_get  # late: 40 ms, h11's
 
         return http_get.status_of(self._url, self._wanted)

@@ -13,7 +13,6 @@ from typing import Any
 
 from outlive.cli import call, stdio, summary, text
 from outlive.cli.main import ANSWERED, INTERRUPTED, note_told
-from outlive.cli.printer import Printer
 from outlive.core.ids import short_id
 from outlive.core.records import STREAMS
 from outlive.core.units import duration
@@ -22,6 +21,7 @@ from outlive.jobs import adoption, ending, job_answer, lookup, several
 from outlive.jobs.context import Context
 from outlive.jobs.control_client import ControlClient
 from outlive.jobs.interaction import merged_logs, screen
+from outlive.parts.follow.printer import Printer
 from outlive.render import window
 from outlive.render.sources import Decoding, Text, lines_of
 from outlive.render.times import Clock, local

@@ -7,7 +7,7 @@ from contextlib import closing
 from typing import Any
 
 from outlive.jobs.conditions.condition import Fired
-from outlive.jobs.conditions.external import _Asked
+from outlive.parts.outside.probes import _Asked
 from outlive.system.waiting import pause
 from support.wait import BOUND_S
 

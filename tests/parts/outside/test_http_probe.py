@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from outlive import limits
-from outlive.jobs.conditions.http_get import status_of
+from outlive.parts.outside.http_get import status_of
 
 
 @contextlib.contextmanager

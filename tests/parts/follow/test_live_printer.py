@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from outlive.cli.printer import Printer
+from outlive.parts.follow.printer import Printer
 from support.terminal_queries import QUERIES
 from support.tiers import first
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from outlive.system import ports
+from outlive.parts import tcp
 from support.wait import until
 
 if not Path("/proc/net/tcp").exists():
@@ -83,28 +83,28 @@ needs_ipv6 = pytest.mark.skipif(not has_ipv6(), reason="no IPv6 here")
 )
 def test_a_listening_socket_is_found_with_its_address_and_inode(bound: str, told: str, listen: Listen) -> None:
     sock = listen(bound)
-    found = ports.listeners(port_of(sock))
+    found = tcp.listeners(port_of(sock))
     assert [(one.address, one.inode) for one in found] == [(told, inode(sock))]
 
 
 def test_several_listeners_of_one_port_are_all_found(listen: Listen) -> None:
     first = listen("127.0.0.1")
     socks = [first, listen("127.0.0.1", port_of(first)), listen("127.0.0.2", port_of(first))]
-    assert {one.inode for one in ports.listeners(port_of(first))} == {inode(sock) for sock in socks}
+    assert {one.inode for one in tcp.listeners(port_of(first))} == {inode(sock) for sock in socks}
 
 
 def test_a_listener_among_many_is_found(listen: Listen) -> None:
     socks = [listen("127.0.0.1") for _ in range(50)]
     for sock in socks:
-        assert [one.inode for one in ports.listeners(port_of(sock))] == [inode(sock)]
+        assert [one.inode for one in tcp.listeners(port_of(sock))] == [inode(sock)]
 
 
 def test_what_is_bound_but_does_not_listen_is_no_listener(stack: contextlib.ExitStack) -> None:
     sock = stack.enter_context(socket.socket())
     sock.bind(("127.0.0.1", 0))
-    assert ports.listeners(port_of(sock)) == []
+    assert tcp.listeners(port_of(sock)) == []
     sock.listen()
-    assert [one.inode for one in ports.listeners(port_of(sock))] == [inode(sock)]
+    assert [one.inode for one in tcp.listeners(port_of(sock))] == [inode(sock)]
 
 
 def test_a_connection_is_no_listener(listen: Listen, stack: contextlib.ExitStack) -> None:
@@ -112,17 +112,17 @@ def test_a_connection_is_no_listener(listen: Listen, stack: contextlib.ExitStack
     client = stack.enter_context(socket.create_connection(server.getsockname()))
     accepted = stack.enter_context(server.accept()[0])
     assert port_of(accepted) == port_of(server)
-    assert [one.inode for one in ports.listeners(port_of(server))] == [inode(server)]
-    assert ports.listeners(port_of(client)) == []
+    assert [one.inode for one in tcp.listeners(port_of(server))] == [inode(server)]
+    assert tcp.listeners(port_of(client)) == []
     server.close()
-    assert ports.listeners(port_of(accepted)) == []
+    assert tcp.listeners(port_of(accepted)) == []
 
 
 def test_a_closed_listener_is_gone(listen: Listen) -> None:
     sock = listen("127.0.0.1")
     port = port_of(sock)
     sock.close()
-    assert ports.listeners(port) == []
+    assert tcp.listeners(port) == []
 
 
 def test_a_multipath_listener_is_found(listen: Listen) -> None:
@@ -132,7 +132,7 @@ def test_a_multipath_listener_is_found(listen: Listen) -> None:
         if error.errno not in (errno.EPROTONOSUPPORT, errno.EINVAL, errno.ENOPROTOOPT):
             raise
         pytest.skip("no multipath TCP here")
-    assert [one.inode for one in ports.listeners(port_of(sock))] == [inode(sock)]
+    assert [one.inode for one in tcp.listeners(port_of(sock))] == [inode(sock)]
 
 
 def test_listeners_are_found_before_any_connection_is_read(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -146,7 +146,7 @@ def test_listeners_are_found_before_any_connection_is_read(place: Path, monkeypa
         file.write(row.format(port=80, state="0A", inode=3))
     real = open
     monkeypatch.setattr("builtins.open", lambda path, *how: real(table if "/proc/net/tcp" in str(path) else path, *how))
-    assert [one.inode for one in ports._listening("/proc/net/tcp", 80)] == [1]
+    assert [one.inode for one in tcp._listening("/proc/net/tcp", 80)] == [1]
 
 
 def test_without_the_kernels_list_it_is_an_error_and_without_ipv6_it_is_not(
@@ -160,10 +160,10 @@ def test_without_the_kernels_list_it_is_an_error_and_without_ipv6_it_is_not(
         return real("/proc/net/no-such-file" if path in missing else path, *how)
 
     monkeypatch.setattr("builtins.open", some)
-    assert [one.inode for one in ports.listeners(port_of(sock))] == [inode(sock)]
+    assert [one.inode for one in tcp.listeners(port_of(sock))] == [inode(sock)]
     missing.add("/proc/net/tcp")
     with pytest.raises(OSError):
-        ports.listeners(port_of(sock))
+        tcp.listeners(port_of(sock))
 
 
 # --- owner -----------------------------------------------------------------------------------------------------------
@@ -180,11 +180,11 @@ def test_the_process_that_listens_is_found_among_others() -> None:
     with subprocess.Popen([sys.executable, "-c", SERVE], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as server:
         assert server.stdin
         assert server.stdout
-        (found,) = ports.listeners(int(server.stdout.readline()))
+        (found,) = tcp.listeners(int(server.stdout.readline()))
         gone = 2**22 - 1  # above the highest pid there is, or no process
-        assert ports.owner(found.inode, [gone, os.getpid(), server.pid]) == server.pid
-        assert ports.owner(found.inode, [gone, os.getpid()]) is None
-        assert ports.owner(found.inode, []) is None
+        assert tcp.owner(found.inode, [gone, os.getpid(), server.pid]) == server.pid
+        assert tcp.owner(found.inode, [gone, os.getpid()]) is None
+        assert tcp.owner(found.inode, []) is None
         server.stdin.close()
 
 
@@ -193,9 +193,9 @@ def test_the_first_of_those_who_share_a_socket_is_named(listen: Listen) -> None:
     sleeper = [sys.executable, "-c", "import sys; sys.stdin.read()"]
     with subprocess.Popen(sleeper, stdin=subprocess.PIPE, pass_fds=[sock.fileno()]) as child:
         assert child.stdin
-        until(lambda: ports.owner(inode(sock), [child.pid]) == child.pid)
-        assert ports.owner(inode(sock), [child.pid, os.getpid()]) == child.pid
-        assert ports.owner(inode(sock), [os.getpid(), child.pid]) == os.getpid()
+        until(lambda: tcp.owner(inode(sock), [child.pid]) == child.pid)
+        assert tcp.owner(inode(sock), [child.pid, os.getpid()]) == child.pid
+        assert tcp.owner(inode(sock), [os.getpid(), child.pid]) == os.getpid()
         child.stdin.close()
 
 
@@ -209,16 +209,16 @@ def test_a_process_that_may_not_be_looked_into_is_passed_over(listen: Listen, mo
         return real(path)
 
     monkeypatch.setattr(os, "listdir", refused)
-    assert ports.owner(inode(sock), [1, os.getpid()]) == os.getpid()
-    assert ports.owner(inode(sock), [1]) is None
+    assert tcp.owner(inode(sock), [1, os.getpid()]) == os.getpid()
+    assert tcp.owner(inode(sock), [1]) is None
 
 
 def test_the_process_that_listens_is_found_among_all(listen: Listen) -> None:
     sock = listen("127.0.0.1")
-    (found,) = ports.listeners(port_of(sock))
-    assert (ports.holder(found.inode), found.user) == (os.getpid(), os.geteuid())
+    (found,) = tcp.listeners(port_of(sock))
+    assert (tcp.holder(found.inode), found.user) == (os.getpid(), os.geteuid())
     sock.close()
-    assert ports.holder(found.inode) is None
+    assert tcp.holder(found.inode) is None
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1", "0.0.0.0", pytest.param("::", marks=needs_ipv6)])
@@ -226,11 +226,11 @@ def test_a_port_is_shared_only_if_its_program_lets_others_listen(
     address: str, listen: Listen, stack: contextlib.ExitStack
 ) -> None:
     shared = listen(address)
-    assert ports.is_shared(address, port_of(shared))
-    assert [one.inode for one in ports.listeners(port_of(shared))] == [inode(shared)], "the question left no listener"
+    assert tcp.is_shared(address, port_of(shared))
+    assert [one.inode for one in tcp.listeners(port_of(shared))] == [inode(shared)], "the question left no listener"
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     alone = stack.enter_context(socket.create_server((address, 0), family=family))
-    assert not ports.is_shared(address, port_of(alone))
+    assert not tcp.is_shared(address, port_of(alone))
 
 
 # --- serves ----------------------------------------------------------------------------------------------------------
@@ -254,17 +254,17 @@ SERVED: list[tuple[str, str | None, bool]] = [
 
 def test_an_address_serves_these_hosts() -> None:
     wanted = {(address, host): expected for address, host, expected in SERVED}
-    assert {(address, host): ports.Listener(address, 0, 0).serves(host) for address, host in wanted} == wanted
+    assert {(address, host): tcp.Listener(address, 0, 0).serves(host) for address, host in wanted} == wanted
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1", "127.0.0.2", "0.0.0.0", "::1", "::", "::ffff:127.0.0.1"])
 @needs_ipv6
 def test_it_says_what_a_connection_would_find(address: str, listen: Listen) -> None:
     sock = listen(address)
-    (found,) = ports.listeners(port_of(sock))
+    (found,) = tcp.listeners(port_of(sock))
     for host in ("127.0.0.1", "127.0.0.2", "0.0.0.0", "::1", "::", "localhost"):
         there = {"0.0.0.0": ["127.0.0.1"], "::": ["::1"], "localhost": ["127.0.0.1", "::1"]}.get(host, [host])
-        answered = any(ports.reached(one, port_of(sock), 5).address for one in there)
+        answered = any(tcp.reached(one, port_of(sock), 5).address for one in there)
         assert found.serves(host) is answered, host
 
 
@@ -278,7 +278,7 @@ def test_which_hosts_are_this_machine() -> None:
         ("", False),
     ]  # fmt: skip
     for host, expected in rows:
-        assert ports.is_local(host) is expected
+        assert tcp.is_local(host) is expected
 
 
 # --- connecting ------------------------------------------------------------------------------------------------------
@@ -288,16 +288,16 @@ def test_a_port_that_listens_answers_and_another_does_not(listen: Listen) -> Non
     sock = listen("127.0.0.1")
     port = port_of(sock)
     for host in ("127.0.0.1", "localhost"):
-        found = ports.reached(host, port, 5)
+        found = tcp.reached(host, port, 5)
         assert (found.address, found.refusal) == ("127.0.0.1", None)
     sock.close()
-    found = ports.reached("127.0.0.1", port, 5)
+    found = tcp.reached("127.0.0.1", port, 5)
     assert found.address is None and "refused" in (found.refusal or "").lower()
 
 
 def test_a_name_nobody_has_does_not_answer() -> None:
     for host in ["nobody.invalid", "a..b", "x" * 64]:
-        assert ports.reached(host, 80, 5).refusal
+        assert tcp.reached(host, 80, 5).refusal
 
 
 def test_meeting_oneself_is_no_answer(listen: Listen, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -310,4 +310,4 @@ def test_meeting_oneself_is_no_answer(listen: Listen, monkeypatch: pytest.Monkey
     port = port_of(sock)
     sock.close()
     monkeypatch.setattr(socket, "socket", FromThere)
-    assert ports.reached("127.0.0.1", port, 5).refusal == "no process listens"
+    assert tcp.reached("127.0.0.1", port, 5).refusal == "no process listens"

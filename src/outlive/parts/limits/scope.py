@@ -19,6 +19,8 @@ from outlive.core.records import Definition
 from outlive.errors import OutliveError, argument
 from outlive.launch import fork_server_client
 from outlive.launch.engine import Caller
+from outlive.parts.limits import own_group
+from outlive.parts.resources import RESOURCES
 from outlive.system import fault_points, fds, own_programs, systemd
 from outlive.system.waiting import pause
 
@@ -29,23 +31,23 @@ _THERE = b"there"
 _KEPT = ("PATH", "HOME", "LANG", "XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS")
 
 
-def entered(caller: Caller, definition: Definition) -> Launcher | None:
-    """Return a launcher in a scope of the job's own, which is a control group that systemd delegates; None where a part
-    needs one and none can be had: the answer then says what the part could not do. Errors: launch_failed; then nothing
-    was started."""
-    if definition.systemd_scope:
-        return _entered(caller, definition.job_id)
+def for_limits(caller: Caller, definition: Definition) -> Launcher | None:
+    """Return a launcher in a scope of the job's own, which is a control group that systemd delegates, if its limits need
+    one; None where none can be had: the answer then says what is not limited."""
+    if definition.host is not None or not own_group.needs_scope(definition.kept[RESOURCES]):
+        return None
     try:
-        return _entered(caller, definition.job_id)
+        return asked_for(caller, definition)
     except OutliveError:
         return None
 
 
-def _entered(caller: Caller, job_id: str) -> Launcher:
+def asked_for(caller: Caller, definition: Definition) -> Launcher:
+    """Return a launcher in a scope of the job's own. Errors: launch_failed; then nothing was started."""
     launcher: Launcher | None = None
     deadline = time.monotonic() + limits.LAUNCH_S
     try:
-        launcher = Launcher(job_id, caller.env)
+        launcher = Launcher(definition.job_id, caller.env)
         while not launcher.is_there():
             if time.monotonic() >= deadline:
                 raise OSError(f"systemd-run made no scope within {limits.LAUNCH_S:.0f} s")

@@ -13,9 +13,10 @@ from outlive.errors import OutliveError
 from outlive.jobs import lookup, processes
 from outlive.jobs.context import Context, Principal
 from outlive.jobs.told import ownership
+from outlive.parts import tcp
 from outlive.store.inspection.inspection import Inspection
 from outlive.store.job_dir import JobDir
-from outlive.system import ports, process, tree
+from outlive.system import process, tree
 
 _FRESH_S = 0.1  # an answer about the same sockets is good for so long: all of /proc is read for it
 # They hold a port for what runs in a container, which may be the job's
@@ -55,7 +56,7 @@ class PortOwner:
         self._since: tuple[int, float] | None = None  # pid of another program, since when it is seen
         self.held: PortHolder | None = None
 
-    def of(self, inspection: Inspection, listening: list[ports.Listener]) -> Owner:
+    def of(self, inspection: Inspection, listening: list[tcp.Listener]) -> Owner:
         """Return whose these listeners are, at least one: the job's if any of them is."""
         inodes = [one.inode for one in listening]
         if self._known is not None and self._known[0] == inodes and time.monotonic() < self._known[1]:
@@ -77,9 +78,9 @@ class PortOwner:
             self._since = (holder.pid, now)
         # A job that ends because the port is taken does so by then: its own words say more
         is_settled = now - self._since[1] >= limits.PORT_HELD_S
-        self.held = holder if is_settled and not ports.is_shared(holder.address, self._port) else None
+        self.held = holder if is_settled and not tcp.is_shared(holder.address, self._port) else None
 
-    def _looked_up(self, inspection: Inspection, listening: list[ports.Listener]) -> Owner:
+    def _looked_up(self, inspection: Inspection, listening: list[tcp.Listener]) -> Owner:
         address = listening[0].address
         if inspection.elsewhere:
             return Owner(owned=None, address=address, why=ELSEWHERE)
@@ -93,16 +94,16 @@ class PortOwner:
         own = self._own(listening, processes.known_to_kernel(inspection, self._job))
         if own is not None:
             return own
-        pids = [ports.holder(one.inode) for one in listening]
+        pids = [tcp.holder(one.inode) for one in listening]
         for one, pid in zip(listening, pids, strict=True):
             why = _unknown(one, pid)
             if why is not None:
                 return Owner(owned=None, address=one.address, why=why)
         return Owner(owned=False, address=address, holder=self._described(address, pids[0] or 0))
 
-    def _own(self, listening: list[ports.Listener], members: list[tree.Member]) -> Owner | None:
+    def _own(self, listening: list[tcp.Listener], members: list[tree.Member]) -> Owner | None:
         for one in listening:
-            pid = ports.owner(one.inode, [member.pid for member in members])
+            pid = tcp.owner(one.inode, [member.pid for member in members])
             if pid is not None:
                 return Owner(owned=True, address=one.address, pid=pid)
         return None
@@ -143,21 +144,12 @@ def sees_processes(caller: Principal) -> bool:
     return not is_bounded and (caller.rights is None or caller.rights.allows(EXEC))
 
 
-def sentence(holder: PortHolder, *, is_condition: bool = True) -> str:
-    """Return who has the port, and what to do about it: in a condition, or for a job that failed."""
-    command = f" ({holder.command})" if holder.command else ""
-    whose = f" of job {holder.job_id} ({holder.name})" if holder.job_id else ""
-    belongs = f"belongs to {holder.owner}" if holder.owner else "is not this job's"
-    instead = f"kill job {holder.job_id}" if holder.job_id else "end that process"
-    instead = "ask before that job is ended" if holder.owner else instead
-    anybody = '; "any": true in the condition waits for anybody\'s' if is_condition else ""
-    return (
-        f"Port {holder.port} is held by pid {holder.pid}{command}{whose}, which {belongs}. Give the job another "
-        f"port, or {instead}{anybody}."
-    )
+def has_own_network(inspection: Inspection) -> bool:
+    sandbox = inspection.definition.sandbox
+    return sandbox is not None and sandbox.network != "open"
 
 
-def _unknown(listener: ports.Listener, pid: int | None) -> str | None:
+def _unknown(listener: tcp.Listener, pid: int | None) -> str | None:
     """Return why the owner of a listener that this process holds cannot be known; None if it can."""
     if pid is None:
         return f"a process of user {listener.user} listens, and its files may not be looked into"

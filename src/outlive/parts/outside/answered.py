@@ -1,0 +1,14 @@
+"""What a web server answered."""
+
+from __future__ import annotations
+
+from outlive.core.record import Value
+
+
+class Answered(Value):
+    """A sentence about it, the status, and the address that it answered at."""
+
+    sentence: str
+    status: int | None = None
+    address: str | None = None
+    fits: bool = False  # whether that status is waited for
