@@ -156,9 +156,10 @@ def launcher(about: Project) -> str:
     and none that lies in the project or where a job ran, or that a link leads to there. outlive gets the PATH as it was.
     The name on PyPI belongs to us only once the project is published, so nothing is downloaded before.
     """
-    # What uv finds in the current directory would say from where it downloads
-    words = f'"$found" --no-config {about.name}=={about.version} "$@"'
-    uvx = f"if find uvx; then\n    PATH=$caller exec {words}\nfi\n" if about.repository else ""
+    # What uv finds in the current directory would say from where it downloads; and it runs each Python on its PATH
+    words = f'"$real" --no-config --from {about.name}=={about.version} /bin/sh -c "$run" "$caller" "$@"'
+    run = 'run=\'outlive=$(command -v outlive) && PATH=$0 exec "$outlive" "$@"\''
+    uvx = f"if find uvx; then\n    {run}\n    exec {words}\nfi\n" if about.repository else ""
     return f"""#!/bin/sh
 # Written by `{COMMAND}`. Starts the installed outlive{", or the published one" if about.repository else ""}. It looks in
 # fixed places alone, and passes over what lies in the project or where a job ran: a job may have written it.
@@ -184,7 +185,7 @@ is_below() {{
     return 1
 }}
 
-# Set `found` to the path of $1. `passed`: what a job may have written
+# Set `real` to the path of $1, without links: a job may exchange one. `passed`: what a job may have written
 find() {{
     name=$1
     # What tools in sandboxes write, and where jobs worked: outlive keeps links to these directories
@@ -210,7 +211,7 @@ case $XDG_STATE_HOME in
     *) state=$HOME/.local/state ;; # also in the place of a relative one
 esac
 if find outlive; then
-    PATH=$caller exec "$found" "$@"
+    PATH=$caller exec "$real" "$@"
 fi
 {uvx}stop "$1" "The command outlive is not in ~/.local/bin or /usr/local/bin; see the README of this plugin.$passed"
 """
@@ -273,7 +274,10 @@ def icon() -> bytes:
 
 def mcpb(about: Project) -> dict[str, Any]:
     """Return the manifest of the MCPB bundle: the host's uv runs the source that is in it."""
-    run = {"command": "uv", "args": ["run", "--directory", "${__dirname}", "outlive", "mcp"]}
+    # Not --directory: jobs would run there, and write what uv builds at the next start. Of a name alone uv runs what has it
+    # in the current directory
+    words = ["run", "--project", "${__dirname}", "${__dirname}/.venv/bin/outlive", "mcp"]
+    run = {"command": "uv", "args": words}
     return {
         "manifest_version": "0.4",
         "name": about.name,

@@ -23,7 +23,7 @@ is_below() {
     return 1
 }
 
-# Set `found` to the path of $1. `passed`: what a job may have written
+# Set `real` to the path of $1, without links: a job may exchange one. `passed`: what a job may have written
 find() {
     name=$1
     # What tools in sandboxes write, and where jobs worked: outlive keeps links to these directories
@@ -49,6 +49,6 @@ case $XDG_STATE_HOME in
     *) state=$HOME/.local/state ;; # also in the place of a relative one
 esac
 if find outlive; then
-    PATH=$caller exec "$found" "$@"
+    PATH=$caller exec "$real" "$@"
 fi
 stop "$1" "The command outlive is not in ~/.local/bin or /usr/local/bin; see the README of this plugin.$passed"

@@ -54,7 +54,7 @@ def test_no_form_downloads_a_name_that_is_not_published_yet(plugins: ModuleType)
     for name, data in plugins.every(plugins.project("")).items():
         assert b"uvx" not in data, name
     published = plugins.every(plugins.project(URL))
-    assert b"--no-config outlive==" in published["plugins/outlive/launch.sh"]
+    assert b"--no-config --from outlive==" in published["plugins/outlive/launch.sh"]
     form = json.loads(published["plugins/outlive/mcp.json"])["mcpServers"]["outlive"]
     assert (form["command"], form["args"]) == ("./launch.sh", ["mcp"]), "Codex refuses an absolute path there"
 
@@ -172,6 +172,38 @@ def test_the_launcher_starts_no_shell_that_a_link_of_the_project_leads_to(place:
     usual.symlink_to(project / "outlive")
     launched(place, "hook", "claude-code")
     assert not out.exists()
+
+
+def test_the_launcher_starts_what_it_looked_at_and_no_link_to_it(place: Path) -> None:
+    """A job that runs in ~/dotfiles may exchange the link in between."""
+    real = program(place / ".local/share/pipx/venvs/outlive/bin/outlive", 'echo "$0"')
+    (place / "dotfiles" / "bin").mkdir(parents=True)
+    (place / "dotfiles" / "bin" / "outlive").symlink_to(real)
+    (place / ".local" / "bin").symlink_to("../dotfiles/bin")
+    assert launched(place, "mcp").stdout == f"{real}\n"
+
+
+def test_the_launcher_starts_the_command_of_an_environment_by_its_link(place: Path) -> None:
+    """As pipx and uv make it: the command finds its Python beside itself."""
+    (place / ".local" / "bin").mkdir(parents=True)
+    (place / ".local" / "bin" / "outlive").symlink_to(Path(sys.executable).parent / "outlive")
+    assert launched(place, "--version").stdout.startswith("outlive ")
+
+
+def test_uvx_is_shown_no_path_of_the_project_and_jobs_get_it(place: Path, plugins: ModuleType) -> None:
+    """It runs each Python that it finds along its PATH; with an active environment the first one is a job's."""
+    words = 'echo "$PATH"; for word; do shift; [ "$word" = /bin/sh ] && break; done'
+    program(place / ".local/bin/uvx", f'{words}; PATH={place}/tool:$PATH exec "$word" "$@"')
+    program(place / "tool/outlive", 'echo "$PATH $@"')
+    script = plugins.launcher(plugins.project(URL))
+    told = launched(place, "mcp", "--name", "a b", script=script, PATH="/mine").stdout
+    assert told == "/usr/bin:/bin\n/mine mcp --name a b\n"
+
+
+def test_the_bundle_makes_its_own_directory_no_workspace_and_names_its_command_by_a_path(plugins: ModuleType) -> None:
+    """uv changes into what --directory names, and takes a name for a file of the current directory if there is one."""
+    uv, *words = plugins.mcpb(plugins.project())["server"]["mcp_config"]["args"]
+    assert (uv, words) == ("run", ["--project", "${__dirname}", "${__dirname}/.venv/bin/outlive", "mcp"])
 
 
 def test_the_launcher_starts_outlive_in_the_home_itself(place: Path) -> None:

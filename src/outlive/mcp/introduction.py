@@ -71,6 +71,7 @@ PROCESS_SEARCH = "wait for, poll, read, write to, kill background jobs"
 
 NAME = "outlive"
 _OUR_PLUGIN = (".codex-plugin/plugin.json", "skills/outlive/SKILL.md")  # files of it
+_OUR_BUNDLE = ("manifest.json", "src/outlive/__main__.py")  # uv builds the project there at each start
 DAY_MS = 86_400_000
 # How long a client may keep the list of tools, and whether other clients may share it: what is offered
 # depends on the client
@@ -87,9 +88,9 @@ def current_directory() -> str | None:
 
 
 def in_plugin(env: Mapping[str, str]) -> bool:
-    """Return whether a host started the server in the directory of a plugin, where nothing of the user's is: each job
-    then has to say where it runs. Codex names the directory in PLUGIN_ROOT; OpenClaw, which takes ours for a plugin of
-    Codex, does not."""
+    """Return whether a host started the server in the directory of a plugin or of our MCPB bundle, where nothing of the
+    user's is: each job then has to say where it runs. Codex names the directory in PLUGIN_ROOT; OpenClaw, which takes ours
+    for a plugin of Codex, does not."""
     here = current_directory()
     if here is None:
         return False
@@ -99,9 +100,11 @@ def in_plugin(env: Mapping[str, str]) -> bool:
 
 @cache  # each call asks
 def _is_ours(here: str) -> bool:
-    """Return whether our own plugin is in this directory, or in the one above it."""
+    """Return whether our own plugin or bundle is in this directory, or in the one above it."""
     return any(
-        all(map(os.path.exists, (f"{top}/{name}" for name in _OUR_PLUGIN))) for top in (here, os.path.dirname(here))
+        all(os.path.exists(f"{top}/{name}") for name in names)
+        for top in (here, os.path.dirname(here))
+        for names in (_OUR_PLUGIN, _OUR_BUNDLE)
     )
 
 

@@ -147,6 +147,23 @@ def test_a_project_beside_an_outlive_in_development_is_not_imported(tmp_path: Pa
     assert str(tmp_path / "theirs") not in done.stdout.splitlines()
 
 
+def test_a_command_of_a_user_finds_its_packages_by_any_name_of_the_home(tmp_path: Path) -> None:
+    """As `pip install --user` puts it there. The launcher of a plugin starts it by its path without links."""
+    version = f"python3.{sys.version_info.minor}"
+    local, home = tmp_path / "disk" / ".local", tmp_path / "link"
+    package = local / "lib" / version / "site-packages" / "outlive"
+    for folder in (local / "bin", package, package.with_name("outlive-0.1.0.dist-info")):
+        folder.mkdir(parents=True)
+    (package / "__init__.py").touch()
+    (package / "__main__.py").write_text("def main():\n    print('it runs')\n")
+    (local / "bin" / version).symlink_to(os.path.realpath(sys.executable))
+    shutil.copy(CHECKOUT / "packaging" / "outlive", local / "bin")
+    home.symlink_to("disk")
+    for command in (home / ".local/bin/outlive", local / "bin/outlive"):
+        done = subprocess.run([command], env={"HOME": str(home)}, capture_output=True, text=True, check=False)
+        assert done.stdout == "it runs\n", done.stderr
+
+
 def test_openssl_reads_no_configuration_that_a_variable_names(work: Path) -> None:
     """It names libraries to be loaded, and that of a workspace is a job's. What is seen here: an algorithm is gone."""
     settings = work / "openssl.cnf"

@@ -87,6 +87,21 @@ def test_a_server_in_the_directory_of_our_plugin_runs_no_job_there(
     assert job_directory({}) == str(copy.parent)
 
 
+@pytest.mark.parametrize("folder", ["", "src"])
+def test_a_server_in_the_directory_of_our_bundle_runs_no_job_there(
+    folder: str, place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A job would write what the host's uv builds at the next start."""
+    for name in ("clone", "bundle"):
+        (place / name / "src" / "outlive").mkdir(parents=True)
+        (place / name / "src" / "outlive" / "__main__.py").touch()
+    (place / "bundle" / "manifest.json").touch()
+    monkeypatch.chdir(place / "bundle" / folder)
+    assert job_directory({}) is None
+    monkeypatch.chdir(place / "clone" / folder)
+    assert job_directory({}) == str(place / "clone" / folder).rstrip("/")
+
+
 def test_a_directory_that_is_gone_is_known_by_its_path(place: Path) -> None:
     here = os.getcwd()
     os.rmdir(here)

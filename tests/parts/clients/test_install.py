@@ -19,10 +19,11 @@ from ruamel.yaml import YAML
 from outlive import limits
 from outlive.errors import OutliveError
 from outlive.parts.clients import edit as change_module
-from outlive.parts.clients import registry
+from outlive.parts.clients import make_entry, registry
 from outlive.parts.clients.discover import own_words, survey
 from outlive.parts.clients.registry import CLIENTS, Machine
 from outlive.parts.safe_file import ConfigFile
+from outlive.system import workspaces
 from support.cli import Cli, environment
 from support.preloaded import OUTLIVE
 from support.tiers import only
@@ -695,10 +696,55 @@ def test_a_survey_says_what_would_not_start(home: Path, place: Path) -> None:
 def test_a_client_is_given_the_link_that_was_called_not_where_it_leads(place: Path) -> None:
     link = place / "outlive"
     link.symlink_to(shutil.which("true") or "/bin/true")
-    assert own_words([str(link)]) == [str(link)]
+    assert own_words([str(link)], {}) == [str(link)]
     beside = str(Path(sys.executable).parent / "outlive")
-    assert own_words(["/gone/outlive"]) == own_words(["outlive"]) == own_words([]) == [beside]
+    assert own_words(["/gone/outlive"], {}) == own_words(["outlive"], {}) == own_words([], {}) == [beside]
     assert OUTLIVE[0] == sys.executable
+
+
+@pytest.mark.parametrize("way", ["link", "between", "file"])
+def test_no_client_is_given_a_path_that_a_job_may_exchange(
+    home: Path, place: Path, monkeypatch: pytest.MonkeyPatch, way: str
+) -> None:
+    """`~/.local/bin` is often a link into dotfiles, in which jobs run too. The command beside the Python is no job's."""
+    beside, dotfiles, usual = Path(sys.executable).parent / "outlive", home / "dotfiles", home / ".local" / "bin"
+    (dotfiles / "bin").mkdir(parents=True)
+    env = {"HOME": str(home)}
+    workspaces.note([str(dotfiles)], env)
+    if way == "between":
+        usual.mkdir(parents=True)
+        (usual / "outlive").symlink_to(dotfiles / "bin" / "outlive")
+    else:
+        usual.parent.mkdir(exist_ok=True)
+        usual.symlink_to("../dotfiles/bin")
+    if way == "file":
+        (dotfiles / "bin" / "outlive").write_text("#!/bin/sh\n")
+        (dotfiles / "bin" / "outlive").chmod(0o700)
+    else:
+        (dotfiles / "bin" / "outlive").symlink_to(beside)
+    assert own_words([str(usual / "outlive")], env) == [str(beside)]
+    monkeypatch.setattr(sys, "executable", str(place / "bin" / "python"))
+    with pytest.raises(OutliveError, match="a job in a sandbox may have written") as refused:
+        own_words([str(usual / "outlive")], env)
+    assert "--command" in (refused.value.hint or "")
+
+
+@pytest.mark.parametrize(("folder", "warned"), [("project/.venv", True), (".local/share/pipx/venvs/outlive", False)])
+def test_an_entry_of_an_environment_in_a_project_is_written_with_a_warning(
+    home: Path, monkeypatch: pytest.MonkeyPatch, folder: str, warned: bool
+) -> None:
+    """A job in the sandbox of another installation may write it; a checkout of outlive is installed from all the same."""
+    (home / "project" / ".git").mkdir(parents=True)
+    command = home / folder / "bin" / "outlive"
+    command.parent.mkdir(parents=True)
+    command.write_text("#!/bin/sh\n")
+    command.chmod(0o700)
+    (home / folder / "pyvenv.cfg").touch()
+    monkeypatch.setattr(sys, "prefix", str(home / folder))
+    env = {"HOME": str(home)}
+    assert own_words([str(command)], env) == [str(command)]
+    said = make_entry.advice(CLIENTS["cursor"], "user", {"command": str(command), "args": ["mcp"]}, env, changed=True)
+    assert ("lies in a project" in said) is warned
 
 
 def test_no_client_is_given_an_interpreter_that_reads_what_a_pth_names(
@@ -707,5 +753,5 @@ def test_no_client_is_given_an_interpreter_that_reads_what_a_pth_names(
     """`python -m outlive install`, where there is no command beside the Python: `-m` would run a job's sitecustomize.py."""
     monkeypatch.setattr(sys, "executable", str(place / "bin" / "python"))
     with pytest.raises(OutliveError, match="no command outlive beside") as refused:
-        own_words(["/x/site-packages/outlive/__main__.py", "install", "cursor"])
+        own_words(["/x/site-packages/outlive/__main__.py", "install", "cursor"], {})
     assert "--command" in (refused.value.hint or "")

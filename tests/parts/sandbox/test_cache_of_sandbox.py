@@ -11,6 +11,7 @@ import pytest
 from outlive.core.records import Sandbox
 from outlive.parts.sandbox.confinement import access, visible_paths
 from outlive.parts.sandbox.confinement.mounts import Mounts, _caches, rename_cache
+from outlive.system import workspaces
 from outlive.system.fds import DIRECTORY, Closing
 
 
@@ -86,3 +87,16 @@ def test_a_home_is_no_virtual_environment(tmp_path: Path) -> None:
         (tmp_path / folder).with_name("pyvenv.cfg").touch()
     named = visible_paths.toolchains({"PATH": f"{tmp_path}/bin:{tmp_path}/env/bin"}, str(tmp_path))
     assert named == [f"{tmp_path}/bin", f"{tmp_path}/env"]
+
+
+def test_where_jobs_ran_pyvenv_cfg_makes_no_virtual_environment(tmp_path: Path) -> None:
+    """A job wrote it, so that jobs elsewhere see all of its project: of a directory of PATH they see that alone."""
+    env = {"HOME": str(tmp_path)}
+    for folder in ("tools/bin", "tools/below/bin", "env/bin"):
+        (tmp_path / folder).mkdir(parents=True)
+        (tmp_path / folder).with_name("pyvenv.cfg").touch()
+    (tmp_path / "link").symlink_to("tools")
+    workspaces.note([str(tmp_path / "tools")], env)
+    folders = [f"{tmp_path}/{name}" for name in ("tools/bin", "tools/below/bin", "link/bin")]
+    named = visible_paths.toolchains({**env, "PATH": ":".join([*folders, f"{tmp_path}/env/bin"])}, str(tmp_path))
+    assert named == [*folders, f"{tmp_path}/env"]

@@ -14,6 +14,7 @@ from outlive.parts.clients import registry
 from outlive.parts.clients.edit import parsed
 from outlive.parts.clients.registry import Client, Machine
 from outlive.parts.safe_file import ConfigFile
+from outlive.system import interpreter, own_programs
 
 
 def this_machine(env: Mapping[str, str], cwd: str | None) -> Machine:
@@ -115,14 +116,18 @@ def installed(env: Mapping[str, str], cwd: str | None) -> dict[str, str]:
     return programs
 
 
-def own_words(argv: list[str]) -> list[str]:
+def own_words(argv: list[str], env: Mapping[str, str]) -> list[str]:
     """Return the words with which a client starts this installation of outlive. The path is absolute, because desktop
-    programs have a bare PATH. A link is not followed: it stays where it is when an update changes its target. An
-    interpreter with `-m outlive` is none: it reads what a `.pth` names (interpreter.py). Errors: launch_failed."""
+    programs have a bare PATH. A link is not followed: it stays where it is when an update changes its target. Where a job
+    may exchange it, the command beside the Python stands in its place. An interpreter with `-m outlive` is none: it reads
+    what a `.pth` names (interpreter.py). Errors: launch_failed."""
     called = os.path.abspath(argv[0]) if argv and os.path.dirname(argv[0]) else ""
     beside = os.path.join(os.path.dirname(sys.executable), "outlive")
+    passed = ""
     for path in (called, beside):
         if os.path.basename(path) == "outlive" and os.path.isfile(path) and os.access(path, os.X_OK):
-            return [path]
-    message = f"there is no command outlive beside {sys.executable}"
+            if own_programs.may_start([path], env, interpreter.installed()):
+                return [path]
+            passed = f"; a job in a sandbox may have written {path}"
+    message = f"there is no command outlive beside {sys.executable}{passed}"
     raise OutliveError("launch_failed", message, hint="Name the installed command: --command /path/to/outlive.")

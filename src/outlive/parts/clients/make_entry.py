@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import urlsplit
@@ -13,6 +14,8 @@ from outlive import limits
 from outlive.errors import invalid
 from outlive.parts.clients import registry
 from outlive.parts.clients.registry import Client
+from outlive.system import own_programs
+from outlive.system.paths import is_in
 
 # What the server has to be told, because the client may not be started from this shell: the flag,
 # the variable of ours, and the general variable with its usual place below HOME, which goes without
@@ -87,11 +90,17 @@ def check_arguments(words: list[str], args: Sequence[str]) -> None:
     raise invalid("args", error["message"], hint=error.get("hint"), usage=True)
 
 
-def advice(client: Client, level: str, entry: dict[str, Any], *, changed: bool) -> str:
+def advice(client: Client, level: str, entry: dict[str, Any], env: Mapping[str, str], *, changed: bool) -> str:
     sentences = []
     command = (registry.words_of(entry) or [""])[0]
     if any(part in _TEMPORARY for part in command.split("/")[:-1]):
         sentences.append(f"{command} looks temporary: install outlive for good, and do this again from there.")
+    ours = os.path.realpath(sys.prefix)
+    if is_in(os.path.realpath(command), [ours]) and not own_programs.is_safe(os.path.dirname(ours), env):
+        sentences.append(
+            f"{command} lies in a project: jobs in a sandbox of another outlive may write it, and the client starts it "
+            "outside of any. Better install outlive elsewhere, and do this again from there."
+        )
     if level == registry.PROJECT and command.startswith("/"):
         sentences.append(
             "The path is valid on this machine only; if others share the file, use --command outlive. "

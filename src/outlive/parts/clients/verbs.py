@@ -84,7 +84,7 @@ def _install(ctx: Context, client: str, level: str, wanted: _Wanted, *, show: bo
             raise
         change, hint = None, f"{error.message}."
     else:
-        hint = make_entry.advice(target, level, entry, changed=change.kind != NONE)
+        hint = make_entry.advice(target, level, entry, ctx.env, changed=change.kind != NONE)
     write = change is not None and not show and change.kind != NONE
     return Installed(
         client=client,
@@ -162,7 +162,7 @@ def _agreed(title: str, planned: Installed, evidence: str) -> bool:
 def _on_stdio(ctx: Context, client: Client, wanted: _Wanted) -> dict[str, object]:
     if wanted.token_env is not None:
         raise invalid("token_env", "--token-env goes with --url", usage=True)
-    words = [wanted.command] if wanted.command else own_words(sys.argv)
+    words = [wanted.command] if wanted.command else own_words(sys.argv, ctx.env)
     if wanted.args and not wanted.command:
         make_entry.check_arguments(words, wanted.args)
     return make_entry.on_stdio(client, wanted.name, words, wanted.args, ctx.env, ctx.flags)

@@ -160,8 +160,7 @@ def toolchains(environment: Mapping[str, str], home: str) -> list[str]:
     for folder in environment.get("PATH", "").split(os.pathsep):
         if os.path.isabs(folder) and not is_in(home, [folder.rstrip("/") or "/"]):
             above = os.path.dirname(folder.rstrip("/"))
-            is_environment = os.path.exists(f"{above}/pyvenv.cfg") and not is_in(home, [above])
-            folders.append(above if is_environment else folder)
+            folders.append(above if _is_environment(above, environment, home) else folder)
     for name, parts in NAMED_BY.items():
         top = environment.get(name, "").rstrip("/")
         if os.path.isabs(top) and not is_in(home, [top]):
@@ -171,6 +170,14 @@ def toolchains(environment: Mapping[str, str], home: str) -> list[str]:
         path for path in dict.fromkeys(folders) if not (is_in(path, SYSTEM) and is_in(os.path.realpath(path), system))
     )
     return [path for path in named if fixed(path, home) is not None]
+
+
+def _is_environment(path: str, environment: Mapping[str, str], home: str) -> bool:
+    """Return whether a virtual environment is here: no home, and nothing in which a job can have written `pyvenv.cfg`."""
+    if not os.path.exists(f"{path}/pyvenv.cfg") or is_in(home, [path]):
+        return False
+    noted = workspaces.noted(environment)
+    return not is_in(os.path.realpath(path), [*noted, *mounts.other_names(noted)])
 
 
 def fixed(
