@@ -16,7 +16,8 @@ from outlive.config import Config
 from outlive.core.ids import new_id
 from outlive.core.records import Definition, State
 from outlive.core.units import timestamp
-from outlive.jobs.context import Context
+from outlive.jobs import lookup
+from outlive.jobs.context import Context, Principal
 from outlive.jobs.told import notices
 from outlive.store.inbox import ANSWERED, FOLLOWED, LEFT, PENDING, UNDER_WAY, Inbox, Told, forget_removed
 from outlive.store.job_dir import JobDir
@@ -68,6 +69,23 @@ def _ended(store: Store, job: str, ago_s: int) -> None:
         found.write_state(
             State(job_id=job, state="exited", phase="done", exit_code=3, reason="exit", started_at=at, finished_at=at)
         )
+
+
+def test_a_job_whose_call_is_under_way_beside_is_not_looked_at(
+    store: Store, inbox: Inbox, job: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of 200 starts at once each answer would open the others' jobs."""
+    looked_at: list[str] = []
+
+    def open_known(caller: Principal, job_id: str) -> JobDir:
+        looked_at.append(job_id)
+        return JobDir.open(caller.store, job_id)
+
+    monkeypatch.setattr(lookup, "open_known", open_known)
+    for begins in (inbox.begin_call, lambda _job: inbox.set_call(job, ANSWERED)):
+        begins(job)
+        assert not notices.collect(_context(inbox), {"job_id": new_id()}).notices
+    assert looked_at == [job], "once its call was answered"
 
 
 def test_what_was_not_sent_when_the_connection_ended_goes_to_the_next(store: Store, inbox: Inbox, job: str) -> None:
