@@ -21,7 +21,7 @@ def test_a_link_deep_in_a_directory_of_settings_is_followed(tmp_path: Path) -> N
     (place / "run").symlink_to(tmp_path / "real/run")
     (place / "real").symlink_to(tmp_path / "real")
     (tmp_path / "real/circle").symlink_to(".")
-    noted = [path for path, _ in guard.stamps(str(tmp_path))]
+    noted = [path for path, _ in search.Look([str(tmp_path)]).stamps(str(tmp_path))]
     assert {f"{place}/run", f"{place}/real/run", f"{place}/real/a/b/run"} <= {*noted}
 
 

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from outlive.core.quoted import quoted
 
 _PLAIN_PATH = re.compile(r"[\w/.+@%=:-]+")  # one word
+_MOST_CHARS = 400  # of a path
 _SAYS = {  # the most urgent first
     "settings": "{path} is new or changed, and editors or agents may run commands from it",
     "armed": "{path} is a git repository that was made since the job started and that may run programs; it was not renamed (without room on the disk its HEAD, or the file, is removed): look at its config and hooks before you use git there",
@@ -44,5 +45,5 @@ def sentence(finding: Mapping[str, str]) -> str:
 
 def _as_path(path: str) -> str:
     """Return a path in quotes if it has a blank or a mark in it: its words are no part of the sentence."""
-    shown = quoted(path)
+    shown = quoted(path if len(path) <= _MOST_CHARS else f"{path[: _MOST_CHARS // 2]}…{path[-_MOST_CHARS // 2 :]}")
     return shown if shown != path or _PLAIN_PATH.fullmatch(path) else shlex.quote(path)

@@ -113,6 +113,59 @@ def test_what_was_there_is_known_by_its_own_path(ground: Ground, before: str, co
     assert found_by(ground, place, "rm -r node_modules; true") == []
 
 
+# What a job makes that keeps a look from its way, and what is reported all the same
+HINDERED = (
+    ("true", "ln -s /proc/self/fd .vscode; echo > .envrc", {".vscode", ".envrc"}),
+    ("true", "mkdir -p .vscode/d; touch .vscode/d/f .envrc; chmod 444 .vscode/d", {".vscode", ".envrc"}),
+    (
+        "echo 1 > .envrc; mkdir sub; echo 1 > sub/.mcp.json",
+        "echo 2 | tee .envrc sub/.mcp.json; chmod 0 sub",
+        {".envrc", "sub/.mcp.json"},
+    ),
+    ("true", "mkdir .claude; ln -s loop .claude/loop; echo > .mcp.json", {".claude", ".mcp.json"}),
+    (
+        "mkdir -p app/.claude",
+        "ln -s loop app/.claude/loop; echo > app/.mcp.json",
+        {"app/.claude/loop", "app/.mcp.json"},
+    ),
+    (
+        "mkdir -p aa/.vscode m",
+        "for i in {1..200}; do ln -s ../../m aa/.vscode/$i; ln -s . m/$i; done; echo > .envrc",
+        {".envrc"},
+    ),
+)
+
+
+@pytest.mark.parametrize(("before", "command", "reported"), HINDERED)
+def test_a_job_keeps_no_look_from_its_end(ground: Ground, before: str, command: str, reported: set[str]) -> None:
+    place = ground.directory("attacks")
+    ground.shell(before, place)
+    armed = "git init -q armed; git config -f armed/.git/config core.fsmonitor x"
+    assert reported <= {*found_by(ground, place, f"{armed}; {command}")}
+    assert (place / "armed/.git.from-sandbox").exists()
+    again = ground.outlive(*INSIDE, "true", cwd=place)
+    assert again["ok"] and again["state"] == "exited", again
+
+
+def test_no_name_is_told_of_where_a_link_leads_outside(ground: Ground) -> None:
+    place = ground.directory("attacks")
+    ground.shell("mkdir -p app/.vscode ~/clients; touch ~/clients/secret", place)
+    assert found_by(ground, place, "rmdir app/.vscode; ln -s ~/clients app/.vscode") == ["app/.vscode"]
+
+
+def test_a_report_is_no_longer_than_a_line_of_the_history_may_be(ground: Ground) -> None:
+    place = ground.directory("attacks")
+    long = "x" * 200
+    made = f"for i in {{1..60}}; do mkdir -p {long}/{long}/{long}/{long}/$i/.vscode; git init -q {long}/{long}/{long}/r$i; done"
+    answer = ground.outlive(*INSIDE, "--", "bash", "-c", made, cwd=place)
+    events = ground.outlive("events", str(answer["job_id"]))["events"]
+    assert [event["type"] for event in events if event["type"] in ("workspace_changed", "finished")] == [
+        "workspace_changed",
+        "finished",
+    ]
+    assert len(str(answer["message"])) < 20_000
+
+
 def test_settings_of_a_repository_around_are_reported_that_lead_into_the_workspace(ground: Ground) -> None:
     top, place = ground.directory("outer"), ground.directory("outer", "pkg")
     ground.shell("git init -q .; echo 1 > pkg/mcp; ln -s pkg/mcp .mcp.json; echo 1 > .envrc", top)

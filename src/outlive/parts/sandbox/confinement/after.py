@@ -24,8 +24,9 @@ from outlive.core.rights import identity_of
 from outlive.parts.sandbox import BEFORE
 from outlive.parts.sandbox import findings as said
 from outlive.parts.sandbox.confinement import gitconfig, search, visible_paths
-from outlive.parts.sandbox.confinement.guard import CHANGES, Guard, changes, inside, mark, obeyed_anew
+from outlive.parts.sandbox.confinement.guard import CHANGES, Guard, changes
 from outlive.parts.sandbox.confinement.mounts import rename_cache
+from outlive.parts.sandbox.confinement.search import Look, inside, mark
 from outlive.parts.sandbox.confinement.visible_paths import is_in
 from outlive.system.fds import DIRECTORY, Closing, names_in
 from outlive.system.paths import followed, opened, stamp_of
@@ -40,6 +41,7 @@ _PLAIN = frozenset(
 )
 _MOST = 50  # of each kind that is reported: none pushes another out
 _MOST_NAMED = 5  # of these in a message
+_MOST_BYTES = 32_768  # of those in an event: a line of the history has twice as many
 _DEEPEST = 50  # directories in each other in a git directory that may be harmless; git makes few
 _OPENING_S = 10.0  # directories that were shut, each of which may have another one in it, are opened for so long
 
@@ -99,15 +101,16 @@ def check(sandbox: Sandbox, before: Before | None, *, renames: bool = True) -> l
         return [{"path": path, "kind": "unchecked"} for path in sandbox.roots]
     changed = (path for path, stamp in before.programs.items() if stamp_of(path) != stamp)
     findings = [{"path": path, "kind": "program"} for path in changed]
-    # By their own paths: no search looks where the job may have moved them (`node_modules`)
-    known = (path for path, stamp in before.files.items() if mark(path) not in ([], stamp))
-    findings += [{"path": path, "kind": "settings"} for path in known]
     for root, identity in zip(sandbox.roots, sandbox.root_ids, strict=True):
         try:
             with Closing(opened(root, identity)) as fd:
                 findings += _Root(root, fd, sandbox, before, renames=renames).new()
         except Exception:  # noqa: BLE001 - nothing that a job leaves there may cost its outcome
             findings.append({"path": root, "kind": "unchecked"})
+    # By their own paths, since no search looks where the job may have moved them (`node_modules`); after it, which opens
+    # what the job shut
+    known = (path for path, stamp in before.files.items() if mark(path) not in ([], stamp))
+    findings += [{"path": path, "kind": "settings"} for path in known]
     # What is new in a directory of the job does not push out what was there, what is new at the top, or in a repository that
     # was there
     tops = sandbox.roots, {os.path.dirname(git) for git in before.repositories}
@@ -129,6 +132,7 @@ class _Root:
         self._fd = fd
         self._before = before
         self._sandbox = sandbox
+        self._look = Look(sandbox.roots)
 
     def new(self) -> list[dict[str, str]]:
         """Return what is new in it. A job may have made one look fail: the others are taken all the same."""
@@ -190,7 +194,7 @@ class _Root:
             return self._link(path)
         if kind == "s":
             is_kept = path == self._path or os.path.join(path, ".git") in self._before.repositories
-            anew = obeyed_anew(path, self._before.files, kept=is_kept)
+            anew = self._look.new(path, self._before.files, kept=is_kept)
             return [{"path": one, "kind": "settings"} for one in anew]
         if self._sandbox.git == "write":
             return []
@@ -410,7 +414,9 @@ def looked_at(folder: int, sandbox: Sandbox, state: State, tell: Callable[..., N
         return state
     reported = _reported(folder)
     every = [one for one in check(sandbox, Before.read(folder), renames=renames) if _known_as(one) not in reported]
-    findings = said.bounded(every, _MOST)
+    most = _MOST
+    while len(json.dumps(findings := said.bounded(every, most))) > _MOST_BYTES and most > 1:
+        most //= 2
     if not findings:
         return state
     tell("workspace_changed", found=findings)
@@ -428,7 +434,7 @@ def looked_at(folder: int, sandbox: Sandbox, state: State, tell: Callable[..., N
 def _known_as(finding: Mapping[str, str]) -> list[object]:
     """Return what a finding is known by: it is told again when what was found, or is in it, has changed since."""
     path, times = finding["path"], [0]
-    if finding["kind"] == "settings":
+    if finding["kind"] == "settings" and not os.path.islink(path):
         with contextlib.suppress(OSError):  # a job may shut it
-            times += [one[1] for _, one in inside(path)]
+            times += [max(one, default=0) for _, one in inside(path)]
     return [finding["kind"], path, finding.get("moved_to", ""), *mark(path), max(times), len(times)]

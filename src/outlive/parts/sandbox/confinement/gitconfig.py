@@ -180,7 +180,7 @@ def _folders(folder: str, depth: int) -> Iterator[str]:
     for path in (os.path.join(folder, name) for name in names):
         if status_of(os.path.join(path, "HEAD")):
             yield path
-        else:
+        elif not os.path.islink(path):  # links may lead in circles
             yield from _folders(path, depth + 1)
 
 
@@ -234,6 +234,8 @@ class Named:
             forms = dict.fromkeys((value, value.removeprefix(":(optional)")))  # a mark since git 2.52
             self.folders += [self._expanded(one) for one in forms if one]  # no value: none are run
         elif section in ("include", "includeif"):
+            if key == "path" and value.startswith("%(prefix)/"):  # where git is installed: only git knows
+                raise Unguarded(f"settings of git include {value}: name the file by its path, or give git=write")
             return self._expanded(value) if key == "path" else None
         elif key not in _DATA.get(section, ()) and (section != "alias" or value.startswith("!")):
             self.take_command(value)

@@ -10,21 +10,18 @@ from __future__ import annotations
 import glob
 import os
 import stat
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 
 from outlive.core.records import Sandbox
 from outlive.parts.sandbox.confinement import gitconfig, search, second_names, visible_paths
 from outlive.parts.sandbox.confinement.mounts import Mounts, pinned
-from outlive.parts.sandbox.confinement.search import Unguarded
+from outlive.parts.sandbox.confinement.search import Look, Unguarded, entries_of
 from outlive.parts.sandbox.confinement.visible_paths import is_in
-from outlive.system import paths
 from outlive.system.mounts import other_names
 from outlive.system.paths import is_folder, may_change, opened, stamp_of, status_of
 
 _MOST_MOUNTS = 400  # each takes a quarter of a millisecond, and bubblewrap takes 9,000 words
 CHANGES = ("config", "config.worktree", "commondir", "hooks")  # of a git directory: what decides what git runs
-_INNERMOST = 50  # directories in each other, in one of settings
-_BEHIND, _MOST_ENTRIES = 3, 1000  # the same for what links in them lead to, where links may lead in circles
 _LONGEST = 4000  # bytes of a path that is mounted, of 4,096 (PATH_MAX)
 _WRITE = "or give git=write, which leaves git unprotected while the job runs"
 
@@ -38,6 +35,7 @@ class Guard:
         self._home: str = sandbox.home
         self._hidden: list[str] = sandbox.hide
         self._again = other_names(self._roots, below=False)  # by another mount
+        self._look = Look(self._roots)
         self._devices = {device for device, _ in sandbox.root_ids}
         self._written = visible_paths.written(sandbox)
         self._kept: dict[str, None] = {}  # directories and files that become read-only
@@ -63,9 +61,9 @@ class Guard:
         for top in tops:
             for name in visible_paths.SETTINGS:
                 self._keep_folder(os.path.join(top, name))
-        self.files |= {path: stamp for top in tops for path, stamp in stamps(top)}
+        self.files |= {path: stamp for top in tops for path, stamp in self._look.stamps(top)}
         inner = [path for kind, path in entries if kind == "s" and path not in tops and not is_in(path, self._kept)]
-        self.files |= {path: stamp for folder in inner for path, stamp in stamps(folder, kept=False)}
+        self.files |= {path: stamp for folder in inner for path, stamp in self._look.stamps(folder, kept=False)}
         mounts = len(self._kept) + len(pinned(self._kept, self._roots))
         if mounts > _MOST_MOUNTS:
             where = " and ".join(self._roots)
@@ -155,8 +153,8 @@ class Guard:
                 linked = self._linked if nearest else lambda top, git: gitconfig.linked(git, top)
                 self._keep_named(above, git if is_folder(git) else linked(above, git))
                 nearest = False
-                linked_here = [one for one in stamps(above) if is_in(os.path.realpath(one[0]), self._roots)]
-                self.files |= dict(linked_here)
+                every = self._look.stamps(above)
+                self.files |= {path: stamp for path, stamp in every if is_in(os.path.realpath(path), self._roots)}
             above = os.path.dirname(above)
 
     def _require_elsewhere(self, named: gitconfig.Named, what: str) -> None:
@@ -350,87 +348,3 @@ def changes(git: str) -> list[int]:
             continue
         stamp += [there.st_ino, there.st_ctime_ns]
     return stamp
-
-
-def obeyed_anew(top: str, files: Mapping[str, list[int]], *, kept: bool) -> list[str]:
-    """Return what is new of what tools obey by themselves at the top of a directory; `files`: what was there before, as of
-    a guard. Of a directory that is new it is the directory alone."""
-    there = (os.path.join(top, name) for name in visible_paths.SETTINGS)
-    new = [path for path in there if path not in files and status_of(path)]
-    now = (path for path, _ in stamps(top, kept=kept) if not is_in(path, new))
-    return [*(path for path in now if path not in files), *new]
-
-
-def stamps(top: str, *, kept: bool = True) -> Iterator[tuple[str, list[int]]]:
-    """Yield what is at the top of a directory that tools obey by themselves, and what links in directories of settings lead
-    to, each with its `mark`. Where a job may write the latter (`kept` False), also what is in them."""
-    for name in visible_paths.OBEYED:
-        path = os.path.join(top, name)
-        there = status_of(path)
-        is_directory = os.path.isdir(path)
-        if there is None or (is_directory and name in visible_paths.SETTING_FILES and not stat.S_ISLNK(there.st_mode)):
-            continue
-        yield path, mark(path)
-        if is_directory:
-            yield from _behind_links(path, _INNERMOST) if kept else inside(path)
-
-
-def mark(path: str) -> list[int]:
-    """Return what a change of an entry changes, and of what it leads to; nothing if there is nothing. Of a directory, in
-    which you write meanwhile, only which it is."""
-    try:
-        status = os.lstat(path)
-    except OSError:
-        return []
-    if stat.S_ISDIR(status.st_mode):
-        return [status.st_dev, status.st_ino]
-    return [*paths.stamp(status), *(_stamp_behind(path) if stat.S_ISLNK(status.st_mode) else [])]
-
-
-def inside(folder: str, deep: int = _INNERMOST) -> Iterator[tuple[str, list[int]]]:
-    """Yield the files in a directory that a job may write, and those that links in it lead to; of a file nothing. Errors:
-    OSError."""
-    for entry in entries_of(folder):
-        if entry.is_symlink():
-            yield entry.path, mark(entry.path)
-            if entry.is_dir():
-                yield from _behind_links(entry.path, _BEHIND, is_behind=True)
-        elif not entry.is_dir():
-            yield entry.path, mark(entry.path)
-        elif deep and entry.name != ".git":  # which is read-only, and your git writes in it
-            yield from inside(entry.path, deep - 1)
-
-
-def _behind_links(folder: str, deep: int, *, is_behind: bool = False) -> Iterator[tuple[str, list[int]]]:
-    """Yield the files that links in a directory lead to, and those in directories that links lead to."""
-    for entry in entries_of(folder)[:_MOST_ENTRIES]:
-        behind = is_behind or entry.is_symlink()
-        if entry.name == ".git":  # is looked at as a repository
-            continue
-        if entry.is_dir():
-            if deep and (behind or not os.path.lexists(f"{entry.path}/.git")):  # else it is looked at by itself
-                left = min(deep, _BEHIND) if behind else deep
-                yield from _behind_links(entry.path, left - 1, is_behind=behind)
-        elif behind and (known := mark(entry.path)):
-            yield entry.path, known
-
-
-def _stamp_behind(path: str) -> list[int]:
-    """Return what a change of what a link leads to changes. Of a directory, in which you write meanwhile, only which it
-    is: a job cannot write there."""
-    try:
-        status = os.stat(path)
-    except OSError:
-        return []
-    return [status.st_dev, status.st_ino] if stat.S_ISDIR(status.st_mode) else paths.stamp(status)
-
-
-def entries_of(folder: str) -> list[os.DirEntry[str]]:
-    """Return what is in a directory; nothing if there is none. Errors: OSError for what cannot be read, and may be there."""
-    try:
-        with os.scandir(folder) as entries:
-            return list(entries)
-    except OSError as error:
-        if not paths.is_missing(folder, error):
-            raise
-        return []

@@ -1,20 +1,29 @@
-"""Find all repositories, and settings of editors, below the writable directories of a sandbox, by a program of our own."""
+"""Find all repositories, and settings of editors, below the writable directories of a sandbox, by a program of our own; and
+look at those settings."""
 
 from __future__ import annotations
 
 import binascii
 import os
-from collections.abc import Iterable, Mapping
+import stat
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from outlive.parts.sandbox.confinement import visible_paths
 from outlive.parts.sandbox.confinement.programs import SEARCH
-from outlive.system import fds, spawn
+from outlive.parts.sandbox.confinement.visible_paths import is_in
+from outlive.system import fds, paths, spawn
 from outlive.system.fds import Closing
+from outlive.system.mounts import other_names
+from outlive.system.paths import status_of
 
 _WHY = {
     1: "there are more than 500,000 directories below",
     2: "the path is longer than 4,000 bytes:",
 }
 _PACKAGES = "node_modules"
+_INNERMOST = 50  # directories in each other, in one of settings
+_BEHIND, _MOST_ENTRIES = 3, 1000  # the same for what links in them lead to, and entries of one of those
+_MOST_BEHIND = 10_000  # entries behind links, in one look
 
 
 class Unguarded(OSError):
@@ -80,3 +89,105 @@ def may_be_there(path: str, folder: int | None = None) -> bool:
     except OSError:
         return True
     return True
+
+
+class Look:
+    """One look at what tools obey by themselves. Links are followed in writable directories alone, elsewhere a job changes
+    nothing, and so far: a job may have made any number."""
+
+    def __init__(self, roots: Sequence[str]) -> None:
+        self._roots = [*roots, *other_names(roots, below=False)]
+        self._left = _MOST_BEHIND
+
+    def new(self, top: str, files: Mapping[str, list[int]], *, kept: bool) -> list[str]:
+        """Return what is new at the top of a directory; `files`: what was there before, as of a guard. Of a directory that
+        is new it is the directory alone."""
+        there = (os.path.join(top, name) for name in visible_paths.SETTINGS)
+        new = [path for path in there if path not in files and status_of(path)]
+        now = (path for path, _ in self.stamps(top, kept=kept) if not is_in(path, new))
+        return [*(path for path in now if path not in files), *new]
+
+    def stamps(self, top: str, *, kept: bool = True) -> Iterator[tuple[str, list[int]]]:
+        """Yield what is at the top of a directory, and what links in directories of settings lead to, each with its `mark`.
+        Where a job may write the latter (`kept` False), also what is in them."""
+        for name in visible_paths.OBEYED:
+            path = os.path.join(top, name)
+            there = status_of(path)
+            is_directory = os.path.isdir(path)
+            if there is None or (
+                is_directory and name in visible_paths.SETTING_FILES and not stat.S_ISLNK(there.st_mode)
+            ):
+                continue
+            yield path, mark(path)
+            if is_directory and (not stat.S_ISLNK(there.st_mode) or self._leads_inside(path)):
+                yield from self._behind_links(path, _INNERMOST) if kept else self._all_in(path, _INNERMOST)
+
+    def _leads_inside(self, path: str) -> bool:
+        return is_in(os.path.realpath(path), self._roots)
+
+    def _all_in(self, folder: str, deep: int) -> Iterator[tuple[str, list[int]]]:
+        """Yield the files in a directory that a job may write, and those that links in it lead to. Errors: OSError."""
+        for path, known in inside(folder, deep):
+            yield path, known
+            if os.path.islink(path) and os.path.isdir(path) and self._leads_inside(path):
+                yield from self._behind_links(path, _BEHIND, is_behind=True)
+
+    def _behind_links(self, folder: str, deep: int, *, is_behind: bool = False) -> Iterator[tuple[str, list[int]]]:
+        """Yield the files that links in a directory lead to, and those in directories that links lead to."""
+        for entry in entries_of(folder)[:_MOST_ENTRIES]:
+            is_link = entry.is_symlink()
+            behind = is_behind or is_link
+            self._left -= behind
+            if self._left < 0 or entry.name == ".git":  # which is looked at as a repository
+                continue
+            if not os.path.isdir(entry.path):
+                if behind and (known := mark(entry.path)):
+                    yield entry.path, known
+            elif deep and (behind or not os.path.lexists(f"{entry.path}/.git")):  # else it is looked at by itself
+                if not is_link or self._leads_inside(entry.path):
+                    left = min(deep, _BEHIND) if behind else deep
+                    yield from self._behind_links(entry.path, left - 1, is_behind=behind)
+
+
+def mark(path: str) -> list[int]:
+    """Return what a change of an entry changes, and of what it leads to; nothing if there is nothing. Of a directory, in
+    which you write meanwhile, only which it is."""
+    try:
+        status = os.lstat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    except OSError:  # it may be there
+        return [0]
+    if stat.S_ISDIR(status.st_mode):
+        return [status.st_dev, status.st_ino]
+    return [*paths.stamp(status), *(_stamp_behind(path) if stat.S_ISLNK(status.st_mode) else [])]
+
+
+def inside(folder: str, deep: int = _INNERMOST) -> Iterator[tuple[str, list[int]]]:
+    """Yield the files in a directory, each with its `mark`; no link is followed. Errors: OSError."""
+    for entry in entries_of(folder):
+        if not entry.is_dir(follow_symlinks=False):
+            yield entry.path, mark(entry.path)
+        elif deep and entry.name != ".git":  # which is read-only, and your git writes in it
+            yield from inside(entry.path, deep - 1)
+
+
+def _stamp_behind(path: str) -> list[int]:
+    """Return what a change of what a link leads to changes. Of a directory, in which you write meanwhile, only which it
+    is: a job cannot write there."""
+    try:
+        status = os.stat(path)
+    except OSError:
+        return []
+    return [status.st_dev, status.st_ino] if stat.S_ISDIR(status.st_mode) else paths.stamp(status)
+
+
+def entries_of(folder: str) -> list[os.DirEntry[str]]:
+    """Return what is in a directory; nothing if there is none. Errors: OSError for what cannot be read, and may be there."""
+    try:
+        with os.scandir(folder) as entries:
+            return list(entries)
+    except OSError as error:
+        if not paths.is_missing(folder, error):
+            raise
+        return []
