@@ -215,3 +215,18 @@ def test_git_is_not_asked_about_what_it_would_wait_for(tmp_path: Path, monkeypat
     sandbox = Sandbox(mode="workspace-write", home=str(tmp_path), roots=[str(tmp_path)])
     noted = gitconfig.noted(sandbox, {"PATH": os.environ["PATH"], "GIT_CONFIG_SYSTEM": str(system)})
     assert noted.git_folders == [".hooks"]
+
+
+def test_settings_that_are_included_from_where_git_is_installed_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "config").write_text(f"[include]\n\tpath = %(prefix)/..{tmp_path}/inc\n")
+    with pytest.raises(Unguarded, match=r"include %\(prefix\)/"):
+        gitconfig.Named([f"{tmp_path}/config"], "/home")
+
+
+def test_links_in_circles_are_not_followed_to_submodules(tmp_path: Path) -> None:
+    modules = tmp_path / "modules"
+    (modules / "a/b").mkdir(parents=True)
+    (modules / "a/b/HEAD").touch()
+    for at in range(100):
+        (modules / f"a/{at}").symlink_to(".")
+    assert [*gitconfig.registered(str(tmp_path))] == [f"{modules}/a/b"]

@@ -42,7 +42,7 @@ class OpenQuestion(Value):
 
     rule: str
     reason: str | None
-    command: list[str]  # of those that the job runs, the one that the rule is about
+    command: list[str]  # which the rule is about, of those that the job runs
     key: str | None  # what the same job is known by, once it was approved for always; None: it cannot be
     timeout_ms: int  # for so long it can be answered
 

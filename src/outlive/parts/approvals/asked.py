@@ -61,7 +61,7 @@ def of(definition: Definition) -> Approval:
 
 
 def mark(path: str) -> list[int]:
-    """Return what a change of a file changes, and of one that jobs may write a number for its content, up to 64 MiB: a job
+    """Return what a change of a file changes, and if jobs may write it a number for its content, up to 64 MiB: a job
     that had mapped it before changes that and no time. Nothing if it is not there."""
     try:
         with Closing(os.open(path, os.O_PATH | os.O_CLOEXEC)) as fd:  # opens no device, and waits for no FIFO

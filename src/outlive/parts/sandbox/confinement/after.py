@@ -413,15 +413,18 @@ def looked_at(folder: int, sandbox: Sandbox, state: State, tell: Callable[..., N
     if sandbox.mode != "workspace-write":
         return state
     reported = _reported(folder)
-    every = [one for one in check(sandbox, Before.read(folder), renames=renames) if _known_as(one) not in reported]
+    # What each is known by, before it is told: what changes after that is told by the next look
+    known = [(one, _known_as(one)) for one in check(sandbox, Before.read(folder), renames=renames)]
+    every = [one for one, name in known if name not in reported]
     most = _MOST
     while len(json.dumps(findings := said.bounded(every, most))) > _MOST_BYTES and most > 1:
         most //= 2
     if not findings:
         return state
     tell("workspace_changed", found=findings)
+    told = {*map(id, findings)}
     with contextlib.suppress(OSError):  # without room they are reported twice
-        _write(_REPORTED, folder, [*reported, *map(_known_as, findings)])
+        _write(_REPORTED, folder, [*reported, *(name for one, name in known if id(one) in told)])
     named = said.bounded(findings, _MOST_NAMED)
     sentences = [*map(said.sentence, named)]
     if len(every) > len(named):

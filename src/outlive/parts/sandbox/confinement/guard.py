@@ -17,7 +17,6 @@ from outlive.parts.sandbox.confinement import gitconfig, search, second_names, v
 from outlive.parts.sandbox.confinement.mounts import Mounts, pinned
 from outlive.parts.sandbox.confinement.search import Look, Unguarded, entries_of
 from outlive.parts.sandbox.confinement.visible_paths import is_in
-from outlive.system.mounts import other_names
 from outlive.system.paths import is_folder, may_change, opened, stamp_of, status_of
 
 _MOST_MOUNTS = 400  # each takes a quarter of a millisecond, and bubblewrap takes 9,000 words
@@ -34,7 +33,6 @@ class Guard:
         self._roots: list[str] = sandbox.roots
         self._home: str = sandbox.home
         self._hidden: list[str] = sandbox.hide
-        self._again = other_names(self._roots, below=False)  # by another mount
         self._look = Look(self._roots)
         self._devices = {device for device, _ in sandbox.root_ids}
         self._written = visible_paths.written(sandbox)
@@ -167,7 +165,7 @@ class Guard:
     def _reached(self, path: str, *, fixed: Iterable[str] = ()) -> str | None:
         """Return where a path leads; None if a job could change that, or it leads through another mount of its directories."""
         reached = visible_paths.reached(path, self._roots, fixed=fixed)
-        return None if reached is None or is_in(reached, self._again) else reached
+        return None if reached is None or is_in(reached, self._look.again) else reached
 
     def _winds(self, path: str) -> bool:
         """Return whether a path leads through `..` out of a directory that a job could make a link."""

@@ -96,7 +96,8 @@ class Look:
     nothing, and so far: a job may have made any number."""
 
     def __init__(self, roots: Sequence[str]) -> None:
-        self._roots = [*roots, *other_names(roots, below=False)]
+        self.again = other_names(roots, below=False)  # the same directories by another mount
+        self._roots = [*roots, *self.again]
         self._left = _MOST_BEHIND
 
     def new(self, top: str, files: Mapping[str, list[int]], *, kept: bool) -> list[str]:
@@ -113,13 +114,10 @@ class Look:
         for name in visible_paths.OBEYED:
             path = os.path.join(top, name)
             there = status_of(path)
-            is_directory = os.path.isdir(path)
-            if there is None or (
-                is_directory and name in visible_paths.SETTING_FILES and not stat.S_ISLNK(there.st_mode)
-            ):
+            if there is None or (stat.S_ISDIR(there.st_mode) and name in visible_paths.SETTING_FILES):
                 continue
             yield path, mark(path)
-            if is_directory and (not stat.S_ISLNK(there.st_mode) or self._leads_inside(path)):
+            if stat.S_ISDIR(there.st_mode) or (os.path.isdir(path) and self._leads_inside(path)):
                 yield from self._behind_links(path, _INNERMOST) if kept else self._all_in(path, _INNERMOST)
 
     def _leads_inside(self, path: str) -> bool:
