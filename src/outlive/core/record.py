@@ -99,10 +99,12 @@ class Record:
     def __init__(self, *values: Any, **named: Any) -> None:
         if values:
             named |= zip(self.FIELDS, values, strict=False)
-        if not named.keys() <= self.FIELDS.keys():  # the type checker does not see what `**` passes
-            raise TypeError(f"{type(self).__name__} has no {sorted(named.keys() - self.FIELDS.keys())}")
         # Attributes of the instance, because a list reads 24 of each of its jobs
-        vars(self).update(self.FIELDS, **named)
+        own = self.__dict__
+        own.update(self.FIELDS)
+        own.update(named)
+        if len(own) > len(self.FIELDS):  # the type checker does not see what `**` passes
+            raise TypeError(f"{type(self).__name__} has no {sorted(named.keys() - self.FIELDS.keys())}")
         self.__post_init__()
 
     def __post_init__(self) -> None:

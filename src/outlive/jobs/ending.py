@@ -9,6 +9,7 @@ from contextlib import closing
 
 from outlive import limits
 from outlive.core.ids import short_id
+from outlive.core.records import State
 from outlive.core.units import counted
 from outlive.errors import OutliveError, from_os
 from outlive.jobs import acts, adoption, processes
@@ -187,7 +188,7 @@ def _is_over(inspection: Inspection, job: JobDir) -> bool:
     return inspection.state.finished and not processes.survivors(inspection, job)
 
 
-def delete(ctx: Context, job: JobDir, *, ending: bool = False) -> tuple[str, int]:
+def delete(ctx: Context, job: JobDir, *, ending: bool = False) -> tuple[State, int]:
     """Delete a job's directory. Return the state in which the job was deleted, and the bytes given
     back.
 
@@ -202,7 +203,7 @@ def delete(ctx: Context, job: JobDir, *, ending: bool = False) -> tuple[str, int
             _given_up(ctx.caller, job, inspection)
         try:
             if not inspection.supervised:  # else the state may change until the supervisor lets go of the job
-                return inspection.state.state, store_delete.delete(ctx.store, job, note=_note_of(ctx, inspection))
+                return inspection.state, store_delete.delete(ctx.store, job, note=_note_of(ctx, inspection))
         except BlockingIOError:
             pass
         except FileNotFoundError as error:

@@ -51,7 +51,11 @@ def _remove(ctx: Context, job_dir: JobDir, grace_ms: int) -> Deleted:
         wait_s = (grace_ms + limits.KILL_WAIT_EXTRA_MS) / 1000
         ending.end(ctx, job_dir, signal.SIGTERM, grace_ms, wait_s, removing=True)
     state, freed = ending.delete(ctx, job_dir, ending=True)
-    return Deleted(job=DeletedJob(job_id=job_dir.job_id, state=state), freed_bytes=freed)
+    if (
+        state.message and state.message != inspection.state.message
+    ):  # what was found at its end is told here, or nowhere
+        ctx.warnings.append(f"Job {job_dir.job_id}: {state.message}.")
+    return Deleted(job=DeletedJob(job_id=job_dir.job_id, state=state.state), freed_bytes=freed)
 
 
 def clear(ctx: Context, *, job: str) -> Deleted:
@@ -72,4 +76,4 @@ def clear(ctx: Context, *, job: str) -> Deleted:
 def _delete(ctx: Context, job_dir: JobDir) -> Deleted:
     acts.about_to(ctx, "clear", job_dir.job_id)
     state, freed = ending.delete(ctx, job_dir)
-    return Deleted(job=DeletedJob(job_id=job_dir.job_id, state=state), freed_bytes=freed)
+    return Deleted(job=DeletedJob(job_id=job_dir.job_id, state=state.state), freed_bytes=freed)

@@ -298,7 +298,7 @@ def test_a_job_that_another_call_removes_meanwhile_keeps_no_other_from_being_cle
                 raise OutliveError("job_not_found", "it was removed just now")
             if job.job_id == second:
                 cli.ok("clear", third)
-            return Deleted(job=DeletedJob(job_id=job.job_id, state=state), freed_bytes=freed)
+            return Deleted(job=DeletedJob(job_id=job.job_id, state=state.state), freed_bytes=freed)
 
         answer = several.deleted(ctx, several.ended(ctx), delete_one)
     assert [(one.job_id, one.name, one.state, one.error) for one in answer.jobs or ()] == [

@@ -73,6 +73,11 @@ AT_THE_TOP = (
     ("touch .cursor", "rm .cursor; mkdir .cursor", ".cursor"),
     ("git init -q sub; mkdir shared; ln -s ../shared sub/.idea", "rm sub/.idea; mkdir sub/.idea", "sub/.idea"),
     (
+        "mkdir -p .claude a/b/c/d/e; echo 1 > a/b/c/d/e/run; ln -s ../a .claude/a; ln -s ../../.. a/b/back",
+        "echo 2 > a/b/c/d/e/run",
+        ".claude/a/b/c/d/e/run",
+    ),
+    (
         "mkdir skills .claude; echo 1 > skills/run; ln -s ../skills .claude/skills",
         ": > skills/.git; echo 2 > skills/run",
         ".claude/skills/run",
@@ -172,10 +177,29 @@ def test_settings_of_a_repository_around_are_reported_that_lead_into_the_workspa
     assert found_by(ground, place, "echo 2 > mcp") == [f"{top}/.mcp.json"]
 
 
-def test_what_was_reported_is_reported_again_when_it_has_changed_since(ground: Ground) -> None:
+# What a job makes of settings, and what it left does with them after the first look, and what is reported twice
+AGAIN = (
+    (
+        "mkdir -p new/.vscode; echo 1 > .envrc; touch new/.vscode/tasks.json same.json",
+        "echo 2 > .envrc; echo 2 > new/.vscode/tasks.json; touch gone",
+        [".envrc", "new/.vscode"],
+    ),
+    (  # no file of it has another time
+        "mkdir -p alt .claude/commands; touch alt/a.md .claude/commands/a.md; touch .claude/settings.json",
+        "mv .claude/commands old; mv alt .claude/commands",
+        [".claude"],
+    ),
+    ("mkdir vs; touch vs/tasks.json; ln -s vs .vscode", "echo 2 > vs/tasks.json", [".vscode"]),
+    ("mkdir cmds .claude; touch cmds/a.md; ln -s ../cmds .claude/commands", "echo 2 > cmds/a.md", [".claude"]),
+)
+
+
+@pytest.mark.parametrize(("made", "later", "reported"), AGAIN)
+def test_what_was_reported_is_reported_again_when_it_has_changed_since(
+    ground: Ground, made: str, later: str, reported: list[str]
+) -> None:
     place = ground.directory("attacks")
-    left = "until [ -e go ]; do sleep 0.05; done; echo 2 > .envrc; echo 2 > new/.vscode/tasks.json; touch gone"
-    command = f"mkdir -p new/.vscode; echo 1 > .envrc; touch new/.vscode/tasks.json same.json; setsid sh -c '{left}' &"
+    command = f"{made}; setsid sh -c 'until [ -e go ]; do sleep 0.05; done; {later}' &"
     answer = ground.outlive(*INSIDE, "--", "bash", "-c", command, cwd=place)
 
     def found() -> list[list[str]]:
@@ -183,10 +207,19 @@ def test_what_was_reported_is_reported_again_when_it_has_changed_since(ground: G
         every = [event["found"] for event in events if event["type"] == "workspace_changed"]
         return [[one["path"].removeprefix(f"{place}/") for one in found] for found in every]
 
-    assert found() == [[".envrc", "new/.vscode"]]
+    assert found() == [reported]
     ground.shell("touch go", place)
     wait.until(lambda: len(found()) > 1, what="the second look")
-    assert found()[1:] == [[".envrc", "new/.vscode"]]
+    assert found()[1:] == [reported]
+
+
+def test_what_is_found_at_the_end_of_a_job_that_is_removed_is_told(ground: Ground) -> None:
+    place = ground.directory("attacks")
+    sandboxed = ("run", "--sandbox", "workspace-write", "--", "bash", "-c")
+    answer = ground.outlive(*sandboxed, "mkdir .vscode; touch made; sleep 60", cwd=place)
+    wait.until((place / "made").exists, what="what the job makes")
+    removed = ground.outlive("remove", str(answer["job_id"]))
+    assert removed["ok"] and f"{place}/.vscode" in str(removed["hint"])
 
 
 def test_what_is_as_it_was_is_not_reported(ground: Ground) -> None:

@@ -17,6 +17,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from outlive.core.ids import sha256
 from outlive.core.members import parse_json
 from outlive.core.record import Value
 from outlive.core.records import Sandbox, State
@@ -26,7 +27,7 @@ from outlive.parts.sandbox import findings as said
 from outlive.parts.sandbox.confinement import gitconfig, search, visible_paths
 from outlive.parts.sandbox.confinement.guard import CHANGES, Guard, changes
 from outlive.parts.sandbox.confinement.mounts import rename_cache
-from outlive.parts.sandbox.confinement.search import Look, inside, mark
+from outlive.parts.sandbox.confinement.search import Look, mark
 from outlive.parts.sandbox.confinement.visible_paths import is_in
 from outlive.system.fds import DIRECTORY, Closing, names_in
 from outlive.system.paths import followed, opened, stamp_of
@@ -414,7 +415,8 @@ def looked_at(folder: int, sandbox: Sandbox, state: State, tell: Callable[..., N
         return state
     reported = _reported(folder)
     # What each is known by, before it is told: what changes after that is told by the next look
-    known = [(one, _known_as(one)) for one in check(sandbox, Before.read(folder), renames=renames)]
+    look = Look(sandbox.roots)
+    known = [(one, _known_as(one, look)) for one in check(sandbox, Before.read(folder), renames=renames)]
     every = [one for one, name in known if name not in reported]
     most = _MOST
     while len(json.dumps(findings := said.bounded(every, most))) > _MOST_BYTES and most > 1:
@@ -434,10 +436,10 @@ def looked_at(folder: int, sandbox: Sandbox, state: State, tell: Callable[..., N
     return State.replace(state, message=". ".join(filter(None, [state.message, *sentences])))
 
 
-def _known_as(finding: Mapping[str, str]) -> list[object]:
+def _known_as(finding: Mapping[str, str], look: Look) -> list[object]:
     """Return what a finding is known by: it is told again when what was found, or is in it, has changed since."""
-    path, times = finding["path"], [0]
-    if finding["kind"] == "settings" and not os.path.islink(path):
+    path, there = finding["path"], list[object]()
+    if finding["kind"] == "settings" and os.path.isdir(path) and look.leads_inside(path):
         with contextlib.suppress(OSError):  # a job may shut it
-            times += [max(one, default=0) for _, one in inside(path)]
-    return [finding["kind"], path, finding.get("moved_to", ""), *mark(path), max(times), len(times)]
+            there += look.all_in(path)
+    return [finding["kind"], path, finding.get("moved_to", ""), *mark(path), sha256(json.dumps(there).encode())]

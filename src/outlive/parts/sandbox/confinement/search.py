@@ -21,8 +21,8 @@ _WHY = {
     2: "the path is longer than 4,000 bytes:",
 }
 _PACKAGES = "node_modules"
-_INNERMOST = 50  # directories in each other, in one of settings
-_BEHIND, _MOST_ENTRIES = 3, 1000  # the same for what links in them lead to, and entries of one of those
+_INNERMOST = 50  # directories in each other, in one of settings, and behind links in it
+_MOST_ENTRIES = 1000  # of a directory behind a link
 _MOST_BEHIND = 10_000  # entries behind links, in one look
 
 
@@ -117,22 +117,32 @@ class Look:
             if there is None or (stat.S_ISDIR(there.st_mode) and name in visible_paths.SETTING_FILES):
                 continue
             yield path, mark(path)
-            if stat.S_ISDIR(there.st_mode) or (os.path.isdir(path) and self._leads_inside(path)):
-                yield from self._behind_links(path, _INNERMOST) if kept else self._all_in(path, _INNERMOST)
+            if stat.S_ISDIR(there.st_mode) or (os.path.isdir(path) and self.leads_inside(path)):
+                yield from self._behind_links(path, set()) if kept else self.all_in(path)
 
-    def _leads_inside(self, path: str) -> bool:
+    def leads_inside(self, path: str) -> bool:
         return is_in(os.path.realpath(path), self._roots)
 
-    def _all_in(self, folder: str, deep: int) -> Iterator[tuple[str, list[int]]]:
+    def all_in(self, folder: str) -> Iterator[tuple[str, list[int]]]:
         """Yield the files in a directory that a job may write, and those that links in it lead to. Errors: OSError."""
-        for path, known in inside(folder, deep):
+        seen: set[tuple[int, int]] = set()
+        for path, known in inside(folder):
             yield path, known
-            if os.path.islink(path) and os.path.isdir(path) and self._leads_inside(path):
-                yield from self._behind_links(path, _BEHIND, is_behind=True)
+            if os.path.islink(path) and os.path.isdir(path) and self.leads_inside(path):
+                yield from self._behind_links(path, seen, is_behind=True)
 
-    def _behind_links(self, folder: str, deep: int, *, is_behind: bool = False) -> Iterator[tuple[str, list[int]]]:
-        """Yield the files that links in a directory lead to, and those in directories that links lead to."""
-        for entry in entries_of(folder)[:_MOST_ENTRIES]:
+    def _behind_links(
+        self, folder: str, seen: set[tuple[int, int]], *, is_behind: bool = False, deep: int = _INNERMOST
+    ) -> Iterator[tuple[str, list[int]]]:
+        """Yield the files that links in a directory lead to, and those in directories that links lead to. `seen`: device and
+        inode of such directories, each of which is looked at once: links may lead back to where they are."""
+        if is_behind:
+            status = os.stat(folder)
+            if (status.st_dev, status.st_ino) in seen:
+                return
+            seen.add((status.st_dev, status.st_ino))
+        # In one order: by which of its names a directory is known is to be the same at the next look
+        for entry in sorted(entries_of(folder), key=lambda one: one.name)[:_MOST_ENTRIES]:
             is_link = entry.is_symlink()
             behind = is_behind or is_link
             self._left -= behind
@@ -142,9 +152,8 @@ class Look:
                 if behind and (known := mark(entry.path)):
                     yield entry.path, known
             elif deep and (behind or not os.path.lexists(f"{entry.path}/.git")):  # else it is looked at by itself
-                if not is_link or self._leads_inside(entry.path):
-                    left = min(deep, _BEHIND) if behind else deep
-                    yield from self._behind_links(entry.path, left - 1, is_behind=behind)
+                if not is_link or self.leads_inside(entry.path):
+                    yield from self._behind_links(entry.path, seen, is_behind=behind, deep=deep - 1)
 
 
 def mark(path: str) -> list[int]:
