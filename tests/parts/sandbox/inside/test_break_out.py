@@ -33,10 +33,10 @@ _VSOCK = "import socket; socket.socket(40, socket.SOCK_STREAM)"
 _CALL = "import ctypes,os,sys; a=list(map(int,sys.argv[1:])); sys.exit(ctypes.CDLL(None).syscall(a[os.uname().machine!='x86_64'],*a[2:])<0)"
 _RING = "import ctypes,sys; c=ctypes.CDLL(None,use_errno=True); c.syscall(425,1,0); sys.exit(ctypes.get_errno()!=14)"
 _LEASE = 'import fcntl; fcntl.fcntl(open(".git/config"), fcntl.F_SETLEASE, fcntl.F_WRLCK)'
-# Other errors than EPERM: the kernel was asked, and this file system has no such thing. The last two are of bcachefs
-_SNAPSHOT = """
+# Requests of file systems. Other errors than EPERM: the kernel was asked, and this file system has no such thing
+_ASK = """
 import errno, fcntl, os, sys
-for number in (0x50009401, 0x5000940e, 0x5000940f, 0x50009417, 0x50009418, 0x4008941a, 0x5000943f, 0x4020bc10, 0x4020bc11):
+for number in {}:
     try:
         fcntl.ioctl(os.open(".", os.O_RDONLY), number, bytearray(4096))
     except OSError as error:
@@ -44,6 +44,11 @@ for number in (0x50009401, 0x5000940e, 0x5000940f, 0x50009417, 0x50009418, 0x400
     sys.exit(0)
 sys.exit(1)
 """
+# The last two are of bcachefs
+_SNAPSHOT = _ASK.format(
+    "0x50009401, 0x5000940e, 0x5000940f, 0x50009417, 0x50009418, 0x4008941a, 0x5000943f, 0x4020bc10, 0x4020bc11"
+)
+_MOVE_CONTENT = _ASK.format("0xc028660f, 0xc020f509, 0xc0c0586d, 0x40285881")  # of ext4, F2FS and XFS
 _TYPE = "import fcntl,termios; fcntl.ioctl(0, termios.TIOCSTI, b'x')"
 
 # Each ends with status 0 if it gets out. HOST: a directory that no sandbox may write. ROOT: the job root. OUTSIDER: a
@@ -79,6 +84,7 @@ ATTEMPTS = {
     "ask for the log of the kernel": f'{PYTHON} "{_CALL}" 103 116 10 0 0',
     "keep others from opening a file that it may only read": f"{PYTHON} '{_LEASE}'",
     "make a snapshot or a subvolume": f"{PYTHON} '{_SNAPSHOT}'",
+    "exchange the content of files": f"{PYTHON} '{_MOVE_CONTENT}'",
     "type into the terminal": f"script -qec \"{PYTHON} '{_TYPE}'\" /dev/null",
     "gain rights by a set-uid program": "grep -q 'NoNewPrivs:.*0' /proc/self/status",
     "have capabilities in reach": "grep -q 'CapBnd:.*f' /proc/self/status",

@@ -24,6 +24,9 @@ _TIOCSTI, _TIOCLINUX = 0x5412, 0x541C
 # linux/btrfs.h: SNAP_CREATE, SUBVOL_CREATE, SNAP_DESTROY, the second of the first two, SUBVOL_SETFLAGS, SNAP_DESTROY_V2; and
 # the type of every request of bcachefs
 _SUBVOLUMES = (0x50009401, 0x5000940E, 0x5000940F, 0x50009417, 0x50009418, 0x4008941A, 0x5000943F)
+# What moves content between files, of ext4 without a change of any time: EXT4_IOC_MOVE_EXT, F2FS_IOC_MOVE_RANGE,
+# XFS_IOC_SWAPEXT, XFS_IOC_EXCHANGE_RANGE
+_EXTENTS = (0xC028660F, 0xC020F509, 0xC0C0586D, 0x40285881)
 _TYPE, _BCACHEFS = 0xFF00, 0xBC00
 _F_SETLEASE, _F_SETDELEG = 1024, 1040  # linux/fcntl.h
 # sched.h: NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET; NEWTIME for unshare(2) alone
@@ -108,7 +111,7 @@ def _rules(numbers: dict[str, int | None], families: tuple[int, ...] | None, *, 
         code += _on(numbers[name], [denied])
     code += _on(numbers["clone"], [(_LOAD, 0, 0, _ARG0), (_ANY_BIT, 0, 1, _NEW), denied, _ALLOWED])
     code += _on(numbers["unshare"], [(_LOAD, 0, 0, _ARG0), (_ANY_BIT, 0, 1, _NEW | _NEW_TIME), denied, _ALLOWED])
-    code += _on(numbers["ioctl"], _without(_TIOCSTI, _TIOCLINUX, *_SUBVOLUMES))
+    code += _on(numbers["ioctl"], _without(_TIOCSTI, _TIOCLINUX, *_SUBVOLUMES, *_EXTENTS))
     for name in ("fcntl", "fcntl64"):
         code += _on(numbers[name], _without(_F_SETLEASE, _F_SETDELEG))
     if families is not None:
