@@ -7,9 +7,10 @@ from __future__ import annotations
 import json
 import sys
 import traceback
-from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
+from typing import Any
 
 import anyio
 from anyio.abc import TaskGroup
@@ -29,6 +30,7 @@ from outlive.mcp.caller import DELIVERY, CallerOf, Request, client_of, on_stdio
 from outlive.mcp.extension import Answer, Call, Extension, Front, Handler, Instead
 from outlive.mcp.introduction import TOOLS_CACHE, Introduction
 from outlive.mcp.json_safe import encodable_members
+from outlive.mcp.masking import Masking
 from outlive.mcp.tools import answer_text, listing
 from outlive.mcp.tools.call import Around, Calls
 from outlive.mcp.tools.offer import PROCESS
@@ -291,14 +293,28 @@ def build(
     )
     server.declared = about.capabilities
     # What may be answered with something else than a result, which the arguments above do not know
-    server.add_request_handler("tools/call", types.CallToolRequestParams, handlers.call_tool)
+    call_tool = partial(_with_masked_errors, calls.secrets, handlers.call_tool)
+    server.add_request_handler("tools/call", types.CallToolRequestParams, call_tool)
     of_method: dict[str, list[Handler]] = {}
     for extension in extensions:
         for method, handler in extension.handlers().items():
             of_method.setdefault(method, []).append(handler)
     for method, several in of_method.items():
-        server.add_request_handler(method, several[0].params, partial(_first_answer, several))
+        answer = partial(_first_answer, several)
+        server.add_request_handler(method, several[0].params, partial(_with_masked_errors, calls.secrets, answer))
     return server
+
+
+async def _with_masked_errors(
+    secrets: Masking, answer: Callable[[Request, Any], Awaitable[HandlerResult]], ctx: Request, params: Any
+) -> HandlerResult:
+    """Answer a request; an error of the protocol quotes what a client is not shown as little as an answer does."""
+    try:
+        return await answer(ctx, params)
+    except MCPError as error:
+        about = error.error
+        data = secrets.masked_members(about.data, about.data) if isinstance(about.data, dict) else about.data
+        raise MCPError(about.code, secrets.masked(about.message, about.data), data) from error
 
 
 async def _first_answer(handlers: Iterable[Handler], ctx: Request, params: types.RequestParams) -> HandlerResult:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from mcp import MCPError
 from mcp.client.extension import advertise
 
 from outlive.parts.page.chat import declaration
@@ -347,6 +348,18 @@ def test_an_error_shows_none(session: McpSession) -> None:
     answer = session.call("process", action="log", job_id="x", search=f"({GITHUB}")
     assert answer.is_error
     assert GITHUB not in everything(answer)
+    job = session.ok("exec", command=f"echo named {GIVEN}", env={"DEPLOY_KEY": GIVEN}, yield_ms=30_000)["job_id"]
+    for answer in (session.call("process", action=action, job_id="echo named") for action in ("status", "kill")):
+        assert answer.is_error and job in everything(answer)
+        assert nothing_leaks(everything(answer))
+
+
+@ONE_ERA
+@pytest.mark.parametrize("uri", ["job://none-{}", "{}"])
+def test_an_error_of_the_protocol_shows_none(session: McpSession, uri: str) -> None:
+    with pytest.raises(MCPError) as raised:
+        session.ask(lambda client: client.read_resource(uri.format(INHERITED)))
+    assert nothing_leaks(f"{raised.value.error}")
 
 
 def test_the_channel_shows_none(raw_mcp: Callable[..., RawMcp], work: Path) -> None:

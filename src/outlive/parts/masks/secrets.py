@@ -138,9 +138,8 @@ def masked_answer(answer: Mapping[str, object], masker: Masker | None) -> dict[s
 
 
 def _jobs_in(answer: object) -> set[str]:
-    """Return the ids of the jobs that an answer is about."""
-    named = (one.get("job_id") for one in _each_in(answer) if isinstance(one, dict))
-    return {job_id for job_id in named if isinstance(job_id, str)}
+    """Return the ids of the jobs that an answer is about, or names: an error has candidates."""
+    return {one for one in _each_in(answer) if isinstance(one, str) and is_id(one)}
 
 
 def _each_in(answer: object) -> list[object]:
