@@ -37,22 +37,30 @@ def inspect_and_adopt(ctx: Context, job: JobDir) -> Inspection:
     ):  # a directory that is being deleted looks like this
         require_in_place(job)
     is_left = inspection.orphaned or _is_end_unreported(job, inspection)
-    _look_after(ctx.caller, job, inspection, by_supervisor=is_left)
-    return inspect.inspect_job(job) if is_left else inspection
+    is_changed = _look_after(ctx.caller, job, inspection, by_supervisor=is_left)
+    return inspect.inspect_job(job) if is_changed else inspection
 
 
 def _look_after(
     caller: Principal, job: JobDir, inspection: Inspection, *, by_supervisor: bool, asked: bool = False
-) -> None:
-    """Give the job a new supervisor; else complete its end if its supervisor and guardian died when its outcome was visible."""
-    if not by_supervisor and (not inspection.state.finished or inspection.supervised or not job.is_marked_live()):
-        return
+) -> bool:
+    """Give the job a new supervisor; else complete its end if its supervisor and guardian died when its outcome was visible.
+    Return whether there was anything to do."""
+    is_over = inspection.state.finished and not inspection.supervised
+    is_sandboxed = inspection.definition.sandbox is not None
+    if not by_supervisor and not (is_over and (job.is_marked_live() or (is_sandboxed and job.is_marked_left()))):
+        return False
     if by_supervisor:
         from outlive.jobs.starting import new_supervisor  # late: 6 ms, and few pairs are killed as a whole
 
         new_supervisor.adopt(caller, job, inspection, asked=asked)
-    else:
-        unseen_end.complete_end(job, inspection.state)
+        return True
+    # What is left of a job in a sandbox still changes its workspace, which is looked at when none is
+    is_left = is_sandboxed and bool(survivors(inspection, job))
+    if is_left and not job.is_marked_live():
+        return False
+    unseen_end.complete_end(job, inspection.definition, inspection.state, is_left=is_left)
+    return True
 
 
 def _elsewhere(caller: Principal, job: JobDir, inspection: Inspection) -> Inspection:

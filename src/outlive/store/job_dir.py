@@ -215,6 +215,9 @@ class JobDir:
     def is_marked_live(self) -> bool:
         return self.has(self.live_name)
 
+    def is_marked_left(self) -> bool:
+        return self.has(self.live_name + LEFT)
+
     def mark_left(self) -> None:
         """Have the mark of a live job say that it ended, and that processes of it are left. Readers do
         not rely on it, so an error does not matter."""

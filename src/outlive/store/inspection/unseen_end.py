@@ -157,9 +157,10 @@ def _looked_at(job: JobDir, ended: State, definition: Definition) -> State:
     return workspace.looked_at(job.fd, definition.sandbox, ended, tell, renames=False)
 
 
-def complete_end(job: JobDir, ended: State) -> None:
-    """Do what was left to do at the end of a job whose supervisor and guardian died when its outcome
-    was visible already: the history gets the end, and the job is no longer marked live."""
+def complete_end(job: JobDir, definition: Definition, ended: State, *, is_left: bool) -> None:
+    """Do what was left to do at the end of a job whose supervisor and guardian died when its outcome was visible already:
+    the history gets the end, its workspace is looked at once more, and the job is no longer marked live. `is_left`:
+    something of it runs, and a later reader looks."""
     try:
         taken = Locks(job)
     except OSError:
@@ -167,6 +168,12 @@ def complete_end(job: JobDir, ended: State) -> None:
     try:
         _add_to_history(job, ended)
         job.release_reserve()
+        if is_left:
+            job.mark_left()
+            return
+        looked_at = _looked_at(job, ended, definition)
+        if looked_at != ended:
+            job.write_state(looked_at)
         job.unmark_live()
     except OSError:  # the next look tries again
         return

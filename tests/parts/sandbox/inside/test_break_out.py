@@ -48,7 +48,7 @@ sys.exit(1)
 _SNAPSHOT = _ASK.format(
     "0x50009401, 0x5000940e, 0x5000940f, 0x50009417, 0x50009418, 0x4008941a, 0x5000943f, 0x4020bc10, 0x4020bc11"
 )
-_MOVE_CONTENT = _ASK.format("0xc028660f, 0xc020f509, 0xc0c0586d, 0x40285881")  # of ext4, F2FS and XFS
+_MOVE_CONTENT = _ASK.format("0xc028660f, 0xc020f509, 0xc0c0586d, 0xc0bc586d, 0x40285881")  # of ext4, F2FS and XFS
 _TYPE = "import fcntl,termios; fcntl.ioctl(0, termios.TIOCSTI, b'x')"
 
 # Each ends with status 0 if it gets out. HOST: a directory that no sandbox may write. ROOT: the job root. OUTSIDER: a

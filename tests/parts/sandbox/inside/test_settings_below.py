@@ -10,7 +10,7 @@ import pytest
 from outlive.parts.sandbox.confinement import visible_paths
 from parts.sandbox.inside.test_break_out import USERS, Ground
 from parts.sandbox.inside.test_break_out import ground as ground  # noqa: PLC0414 - a fixture
-from support import wait
+from support import pair, wait
 
 pytestmark = USERS
 INSIDE = ("run", "--wait", "--sandbox", "workspace-write")
@@ -220,6 +220,21 @@ def test_what_is_found_at_the_end_of_a_job_that_is_removed_is_told(ground: Groun
     wait.until((place / "made").exists, what="what the job makes")
     removed = ground.outlive("remove", str(answer["job_id"]))
     assert removed["ok"] and f"{place}/.vscode" in str(removed["hint"])
+
+
+def test_what_was_made_after_supervisor_and_guardian_were_killed_is_told_by_a_reader(ground: Ground) -> None:
+    place = ground.directory("attacks")
+    armed = "git init -q r; git config -f r/.git/config core.fsmonitor x; mkdir .zed"
+    left = f"setsid sh -c 'until [ -e go ]; do sleep 0.05; done; {armed}; touch gone' &"
+    job = str(ground.outlive(*INSIDE, "--", "bash", "-c", left, cwd=place)["job_id"])
+    pair.end_pair(job)
+    assert "message" not in ground.outlive("status", job)
+    ground.shell("touch go", place)
+    wait.until((place / "gone").exists, what="what was left of the job")
+    message = str(wait.until(lambda: ground.outlive("status", job).get("message"), what="the report"))
+    assert f"{place}/r/.git" in message and f"{place}/.zed" in message
+    assert (place / "r/.git/HEAD").exists()  # the user may have made it meanwhile
+    assert ground.outlive("status", job)["message"] == message
 
 
 def test_what_is_as_it_was_is_not_reported(ground: Ground) -> None:
