@@ -123,6 +123,7 @@ class Supervisor:
             gets_sigchld=parent and job_fds.report is None,
         )
         self._sampling = Sampling(loop, job, self._members.pids, self._reaper, lambda: self._pump.end)
+        self._is_looked_at = False  # whether its workspace was, when nothing of it ran any more
         self._is_left = False  # whether the root says that the job left processes
         self._input = NoInput()
         if job_fds.master is not None or job_fds.stdin is not None:
@@ -300,6 +301,9 @@ class Supervisor:
             look.after(_LINGER_CHECK_S)
             return
         living = bool(self._members.killable(not self._parent))
+        if not living and not self._is_looked_at:  # another job may hold the pipes for long
+            self._is_looked_at = True
+            self._look_at_workspace()
         if not living and not self._pump.look_again():
             self._loop.stop()
         elif not self._parent:  # an adopter gets no SIGCHLD
@@ -312,9 +316,9 @@ class Supervisor:
         self._pump.mask(final=True)
         self._reap_orphans()  # the last output may have ended before the signal of its writer's death came
         self._record.sync_late(self._pump.files.unsynced())  # before a state that counts these bytes
+        self._look_at_workspace()
         state = self._record.state
-        message = self._recorder.workspace(self._record.definition, state).message
-        last = State.replace(self._pump.recorded_in(state), usage=self._reaper.usage(), message=message)
+        last = State.replace(self._pump.recorded_in(state), usage=self._reaper.usage())
         if last != state:
             self._record.state = last
             self._record.write()
@@ -328,6 +332,12 @@ class Supervisor:
         self._recorder.close()
         self._control.close()
         self._loop.close()
+
+    def _look_at_workspace(self) -> None:
+        """Look once more at what the job made: nothing of it runs any more."""
+        state = self._recorder.workspace(self._record.definition, self._record.state)
+        if state != self._record.state:
+            self._record.write(message=state.message)
 
     # --- what the definition asks for ---
 

@@ -44,9 +44,7 @@ def whole(tmp_path: Path, made: mounts.Mounts) -> list[bytes]:
     """The arguments of a command whose workspace is `tmp_path`."""
     spec = _spec(tmp_path)
     mounts.add(made, spec, str(tmp_path), lambda: None)
-    words = bubblewrap.arguments(
-        spec, {"A": "1"}, str(tmp_path), made.words, filter_fd=FILTER, last=session._FIRST_PROCESS
-    )
+    words = bubblewrap.arguments(spec, {"A": "1"}, str(tmp_path), made.words, last=session._FIRST_PROCESS)
     return words.split(b"\0")[:-1]
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from outlive.parts.sandbox.confinement import syscalls
 from outlive.parts.sandbox.confinement.programs import INIT
 from outlive.system import fds, spawn
 from support import landlock
@@ -30,15 +31,16 @@ def started(script: str, word: bytes) -> tuple[str, int]:
     program = fds.memory_file("init", binascii.a2b_base64(INIT[os.uname().machine]))
     listed = fds.memory_file("writable", word)
     nothing = os.open(os.devnull, os.O_RDWR)
-    own = {0: nothing, 1: writing, 2: writing, 3: there.fileno(), 4: writing, 10: listed}
+    calls = fds.memory_file("filter", syscalls.program(os.uname().machine, "open"))
+    own = {0: nothing, 1: writing, 2: writing, 3: there.fileno(), 4: writing, 8: calls, 10: listed}
     with here, there, open(reading, encoding="utf-8") as output:
         # Through high numbers: no source may be the target of another
         high = {target: os.dup2(fd, 200 + target) for target, fd in {**own, 20: program}.items()}
         try:
             words = ["/proc/self/fd/20", "-", "/bin/sh", "sh", "-c", script]
-            pid = spawn.spawn(words, {"PATH": os.environ["PATH"]}, high, cwd="/")
+            pid = spawn.spawn(words, {"PATH": os.environ["PATH"]}, high, cwd="/", prepare=landlock.gain_no_rights)
         finally:
-            for fd in (writing, program, listed, nothing, *high.values()):
+            for fd in (writing, program, listed, calls, nothing, *high.values()):
                 os.close(fd)
         return output.read(), os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 

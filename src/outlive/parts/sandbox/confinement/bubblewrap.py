@@ -137,15 +137,17 @@ def arguments(
     cwd: str,
     mounts: list[str],
     *,
-    filter_fd: int,
     last: tuple[str, ...] = (),
 ) -> bytes:
     """Return what the option --args of bwrap reads, with `last` at the end. The environment of the command stands here:
     in that of bwrap LD_PRELOAD of a job would be loaded outside."""
-    words = ["--unshare-user-try" if os.geteuid() == 0 else "--unshare-user"]
+    is_root = os.geteuid() == 0
+    words = ["--unshare-user-try" if is_root else "--unshare-user"]
     words += ["--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"]
     words += ["--unshare-net"] if sandbox.network != "open" else []
-    words += ["--cap-drop", "ALL", *mounts, "--chdir", os.path.realpath(cwd), "--seccomp", str(filter_fd)]
+    # user_namespaces(7): without this right init.c could not have root in the namespace that it makes, and drops it there
+    words += ["--cap-drop", "ALL", *(("--cap-add", "CAP_SETFCAP") if is_root else ())]
+    words += [*mounts, "--chdir", os.path.realpath(cwd)]
     for name, value in environment.items():
         words += ["--setenv", name, value]
     return b"".join(os.fsencode(word) + b"\0" for word in (*words, *last))

@@ -12,7 +12,8 @@
  * supervisor's word that this sandbox keeps all that is to be kept. Without that word nothing runs.
  *
  * Where the kernel has Landlock (landlock(7)), writes elsewhere are refused by it too, whatever is
- * mounted, and so are abstract Unix sockets and signals to processes outside.
+ * mounted, and so are abstract Unix sockets and signals to processes outside. From 8 comes the filter of system calls.
+ * 12 is /proc outside: that of the sandbox is read-only.
  *
  * Messages, each of two ints, in this order:
  *   1 0        from the command, right before execve(2): the kernel tells its pid to the receiver
@@ -22,17 +23,19 @@
 #include "calls.h"
 
 #if defined(__x86_64__)
-enum { IOCTL = 16, UNSHARE = 272, MOUNT = 165, SENDTO = 44, CLONE = 56, EXECVE = 59, WAIT4 = 61, FCNTL = 72, SETSID = 112, PRCTL = 157,
+enum { IOCTL = 16, GETUID = 102, GETGID = 104, CAPSET = 126, UNSHARE = 272, MOUNT = 165, SENDTO = 44, CLONE = 56, EXECVE = 59, WAIT4 = 61, FCNTL = 72, SETSID = 112, PRCTL = 157,
        DUP3 = 292 };
 __asm__(".globl _start\n_start: mov %rsp, %rdi\n and $-16, %rsp\n call run\n");
 #elif defined(__aarch64__)
-enum { UNSHARE = 97, MOUNT = 40, DUP3 = 24, FCNTL = 25, IOCTL = 29, SETSID = 157, PRCTL = 167, SENDTO = 206, CLONE = 220,
+enum { CAPSET = 91, UNSHARE = 97, GETUID = 174, GETGID = 176, MOUNT = 40, DUP3 = 24, FCNTL = 25, IOCTL = 29, SETSID = 157, PRCTL = 167, SENDTO = 206, CLONE = 220,
        EXECVE = 221, WAIT4 = 260 };
 __asm__(".globl _start\n_start: mov x0, sp\n b run\n");
 #endif
 
-enum { REPORT = 3, STDERR = 4, LAST_FD = 6, SCRIPT = 9, WRITABLE = 10 };
+enum { REPORT = 3, STDERR = 4, LAST_FD = 6, FILTER = 8, SCRIPT = 9, WRITABLE = 10, PROC = 12 };
 enum { READY = 1, STARTED = 2, ENDED = 3 };
+enum { HERE = -100 }; /* AT_FDCWD */
+enum { PR_SET_SECCOMP = 22, FILTERED = 2, PR_CAPBSET_DROP = 24, LAST_CAPABILITY = 63, CAPABILITIES_V3 = 0x20080522 };
 enum { PR_SET_DUMPABLE = 4, F_SETFD = 2, FD_CLOEXEC = 1, TIOCSCTTY = 0x540E, MSG_NOSIGNAL = 0x4000 };
 enum { F_GETFL = 3, NEW_MOUNTS = 0x20000, NEW_USER = 0x10000000, MS_RDONLY = 1, MS_NOSUID = 2, MS_NOEXEC = 8,
        MS_REMOUNT = 32, MS_BIND = 4096, MS_REC = 16384, MS_SLAVE = 1 << 19 };
@@ -111,8 +114,8 @@ static void report(int kind, int value) {
     call(SENDTO, REPORT, (long)message, sizeof message, MSG_NOSIGNAL, 0, 0);
 }
 
-static int write_file(const char *path, const char *text) {
-    long size = 0, fd = call(OPENAT, -100, (long)path, 02000001, 0, 0, 0);
+static int write_file(int folder, const char *path, const char *text) {
+    long size = 0, fd = call(OPENAT, folder, (long)path, 02000001, 0, 0, 0);
     while (text[size])
         size++;
     long done = call(WRITE, fd, (long)text, size, 0, 0, 0);
@@ -125,8 +128,52 @@ static int write_file(const char *path, const char *text) {
 static int separate_mounts(void) {
     if (!call(UNSHARE, NEW_MOUNTS, 0, 0, 0, 0, 0))
         return 1;
-    return !call(UNSHARE, NEW_MOUNTS | NEW_USER, 0, 0, 0, 0, 0) && write_file("/proc/self/setgroups", "deny") &&
-           write_file("/proc/self/uid_map", "0 0 1") && write_file("/proc/self/gid_map", "0 0 1");
+    return !call(UNSHARE, NEW_MOUNTS | NEW_USER, 0, 0, 0, 0, 0) && write_file(HERE, "/proc/self/setgroups", "deny") &&
+           write_file(HERE, "/proc/self/uid_map", "0 0 1") && write_file(HERE, "/proc/self/gid_map", "0 0 1");
+}
+
+/* Write "NUMBER NUMBER 1" into a map of a user namespace: the only user, or group, has the same number inside. */
+static int map(const char *path, long number) {
+    char text[48];
+    int at = sizeof text;
+    text[--at] = 0;
+    text[--at] = '1';
+    for (int twice = 0; twice < 2; twice++) {
+        long rest = number;
+        text[--at] = ' ';
+        do
+            text[--at] = (char)('0' + rest % 10);
+        while (rest /= 10);
+    }
+    return write_file(PROC, path, text + at);
+}
+
+/* Give this process mounts that belong to another user namespace than those they are copied from, and no right over either. Then
+ * what is mounted on a directory stays on it, also for a process elsewhere that holds the directory open when the
+ * sandbox has ended. Where the system allows no such namespace, or /proc is read-only outside, the sandbox is without. */
+static int lock_mounts(void) {
+    struct { unsigned version; int pid; } header = {CAPABILITIES_V3, 0};
+    unsigned none[6] = {0, 0, 0, 0, 0, 0};
+    long user = call(GETUID, 0, 0, 0, 0, 0, 0), group = call(GETGID, 0, 0, 0, 0, 0, 0);
+    long map_fd = call(OPENAT, PROC, (long)"self/uid_map", 02000001, 0, 0, 0);
+    if (map_fd >= 0 && !call(UNSHARE, NEW_MOUNTS | NEW_USER, 0, 0, 0, 0, 0) &&
+        !(write_file(PROC, "self/setgroups", "deny") && map("self/uid_map", user) && map("self/gid_map", group)))
+        return 0;
+    call(CLOSE, map_fd, 0, 0, 0, 0, 0);
+    call(CLOSE, PROC, 0, 0, 0, 0, 0);
+    for (int one = 0; one <= LAST_CAPABILITY; one++)
+        call(PRCTL, PR_CAPBSET_DROP, one, 0, 0, 0, 0);
+    return !call(CAPSET, (long)&header, (long)none, 0, 0, 0, 0);
+}
+
+static char filter[16384];
+
+/* Return whether system calls are limited from here on (syscalls.py). */
+static int limit_calls(void) {
+    long size = call(READ, FILTER, (long)filter, sizeof filter, 0, 0, 0);
+    struct { unsigned short count; char *code; } program = {(unsigned short)(size / 8), filter};
+    call(CLOSE, FILTER, 0, 0, 0, 0, 0);
+    return size > 0 && size < (long)sizeof filter && !call(PRCTL, PR_SET_SECCOMP, FILTERED, (long)&program, 0, 0, 0);
 }
 
 /* Execute bwrap where the devices that a sandbox shows are read-only, in mounts of its own. The devices are
@@ -171,6 +218,7 @@ __attribute__((noreturn, used)) void run(long *stack) {
         call(WRITE, 2, (long)why, sizeof why - 1, 0, 0, 0);
         call(EXIT, 1, 0, 0, 0, 0, 0);
     }
+    int is_locked = lock_mounts();
     call(PRCTL, PR_SET_DUMPABLE, 0, 0, 0, 0, 0); /* the command may not look into this process */
     call(DUP3, STDERR, 2, 0, 0, 0, 0);
     if (argv[1][0] == 'f')
@@ -180,7 +228,7 @@ __attribute__((noreturn, used)) void run(long *stack) {
     long size = listed();
     if (!size)
         call(EXIT, 127, 0, 0, 0, 0, 0);
-    if (!limit_writes(size)) {
+    if (!is_locked || !limit_writes(size) || !limit_calls()) {
         report(STARTED, EPERM);
         call(EXIT, 127, 0, 0, 0, 0, 0);
     }

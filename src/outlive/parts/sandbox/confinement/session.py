@@ -30,8 +30,8 @@ from outlive.parts.sandbox.confinement.programs import INIT
 from outlive.supervisor.confinement import How, Inside, Unavailable
 from outlive.system import fds, process, spawn, tree
 
-# init.c expects these; the others are for bwrap, which closes them
-_REPORT, _STDERR, _KEEPERS, _INIT, _FILTER, _WRITABLE, _ARGS, _COPIES = 3, 4, (5, 6), 7, 8, 10, 11, 12
+# init.c expects these, and closes them before the command; the others are for bwrap, which closes them
+_REPORT, _STDERR, _KEEPERS, _INIT, _FILTER, _WRITABLE, _ARGS, _PROC, _COPIES = 3, 4, (5, 6), 7, 8, 10, 11, 12, 13
 _STDIN = "/dev/.stdin"  # as init.c has it
 _PROGRAM = f"/dev/{tree.SANDBOX}"  # a name that no `pkill` of an agent matches
 # A copy on the file system of /dev: a bind would have bwrap read all mounts once more. What the
@@ -101,7 +101,7 @@ def _tried(
     told, telling = os.pipe()
     word, heard = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
     arguments, reading = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
-    made = {2: telling, _INIT: _init(), _FILTER: _filter(sandbox)}
+    made = {2: telling, _INIT: _init(), _FILTER: _filter(sandbox), _PROC: _proc()}
     try:
         mounts = _mounts(sandbox, how.cwd, keeping.now)
         words = [_stdin(mounts, files[0]) or words[0], *words[1:]]
@@ -117,7 +117,7 @@ def _tried(
             heard.close()
             _tell(
                 arguments,
-                bubblewrap.arguments(sandbox, env, how.cwd, mounts.words, filter_fd=_FILTER, last=_FIRST_PROCESS),
+                bubblewrap.arguments(sandbox, env, how.cwd, mounts.words, last=_FIRST_PROCESS),
             )
             if _is_in(keeping, mounts):
                 _tell(word, _writable(mounts))
@@ -185,6 +185,10 @@ def _init() -> int:
 
 def _filter(sandbox: Sandbox) -> int:
     return fds.memory_file("filter", syscalls.program(os.uname().machine, sandbox.network))
+
+
+def _proc() -> int:
+    return os.open("/proc", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
 
 
 def _tell(arguments: socket.socket, words: bytes) -> None:
@@ -272,9 +276,10 @@ def start_sink(sandbox: Sandbox, words: list[str], env: Mapping[str, str], stdio
     mounts = _mounts(sandbox, how.cwd, Keeping(sandbox, how.folder if is_first else None).found)
     made: dict[int, int] = {}
     try:
-        arguments = bubblewrap.arguments(sandbox, env, how.cwd, mounts.words, filter_fd=_FILTER, last=_FIRST_PROCESS)
+        arguments = bubblewrap.arguments(sandbox, env, how.cwd, mounts.words, last=_FIRST_PROCESS)
         made[_INIT] = _init()
         made[_FILTER] = _filter(sandbox)
+        made[_PROC] = _proc()
         made[_ARGS] = fds.memory_file("args", arguments)
         made[_WRITABLE] = fds.memory_file("writable", _writable(mounts))
         files = {**stdio, **made, **mounts.files}

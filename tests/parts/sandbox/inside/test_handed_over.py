@@ -1,0 +1,85 @@
+"""What a job hands to another one over a socket in their workspace: a directory that it has open."""
+
+from __future__ import annotations
+
+import json
+
+from parts.sandbox.inside.test_break_out import USERS, Ground
+from parts.sandbox.inside.test_break_out import ground as ground  # noqa: PLC0414 - a fixture
+from support import pair, wait
+
+pytestmark = USERS
+INSIDE = ("run", "--sandbox", "workspace-write")
+_HANDS = """
+import array, os, socket
+listener = socket.socket(socket.AF_UNIX)
+listener.bind("socket")
+listener.listen()
+with listener.accept()[0] as end:
+    here = array.array("i", [os.open(".", os.O_RDONLY)])
+    end.sendmsg([b"x"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, here)])
+    end.recv(1)
+"""
+_TAKES = """
+import array, json, os, socket, time
+def until(look):
+    while True:
+        try:
+            return look()
+        except OSError:
+            time.sleep(0.05)
+end = socket.socket(socket.AF_UNIX)
+until(lambda: end.connect("socket"))
+here = array.array("i", end.recvmsg(1, 64)[1][0][2])[0]
+def opened(name):
+    try:
+        return os.close(os.open(name, os.O_RDWR, dir_fd=here))
+    except OSError as error:
+        return error.strerror
+names = ".git/config", ".claude/settings.json", "package", "mine"
+before = [*map(opened, names)]
+end.close()
+until(lambda: os.stat("go"))
+print(json.dumps([before, [*map(opened, names)]]))
+"""
+
+
+# It hands its output over, which is at its end when the other job ends, and leaves a process
+_HANDS_OUTPUT = (
+    _HANDS.replace('os.open(".", os.O_RDONLY)', "1")
+    + """
+if not os.fork():
+    os.setsid()
+    while not os.path.exists("go"):
+        time.sleep(0.05)
+    os.mkdir(".zed")
+"""
+)
+
+
+def test_a_workspace_is_looked_at_when_nothing_of_the_job_runs_whoever_holds_its_output(ground: Ground) -> None:
+    place = ground.directory("attacks")
+    ground.shell("git init -q .", place)
+    first = str(ground.outlive(*INSIDE, "--", ground.python, "-c", f"import time{_HANDS_OUTPUT}", cwd=place)["job_id"])
+    takes = f"{_TAKES.partition('def opened')[0]}end.close()\nopen('taken', 'w')\ntime.sleep(600)"
+    second = str(ground.outlive(*INSIDE, "--", ground.python, "-c", takes, cwd=place)["job_id"])
+    assert ground.outlive("wait", first)["state"] == "exited"
+    ground.shell("touch go", place)
+    message = wait.until(lambda: ground.outlive("status", first).get("message"), what="the second look")
+    assert f"{place}/.zed" in str(message)
+    assert ground.outlive("remove", second)["state"] == "killed"
+
+
+def test_what_is_mounted_on_a_directory_stays_on_it_when_its_sandbox_has_ended(ground: Ground) -> None:
+    place = ground.directory("attacks")
+    ground.shell(
+        "git init -q .; mkdir .claude; echo {} > .claude/settings.json; touch ../store mine; ln ../store package", place
+    )
+    first = str(ground.outlive(*INSIDE, "--", ground.python, "-c", _HANDS, cwd=place)["job_id"])
+    second = str(ground.outlive(*INSIDE, "--", ground.python, "-c", _TAKES, cwd=place)["job_id"])
+    assert ground.outlive("wait", first)["state"] == "exited"
+    pair.until_free(ground.root, first)
+    ground.shell("touch go", place)
+    answer = ground.outlive("wait", second)
+    refused = ["Read-only file system"] * 3
+    assert json.loads(ground.outlive("log", second)["output"]) == [[*refused, None], [*refused, None]], answer
