@@ -103,6 +103,11 @@ AT_THE_TOP = (
         "app/.vscode/tasks.json",
     ),
     (
+        "mkdir -p app",
+        "git init -q x; mv app x/.git/objects; ln -s x/.git/objects/app app; mkdir app/.vscode",
+        "x/.git.from-sandbox/objects/app/.vscode",
+    ),
+    (
         "mkdir -p zapp/.vscode; echo 1 > zapp/.vscode/tasks.json",
         "echo 2 > zapp/.vscode/tasks.json; mkdir -p a{1..60}/b/.vscode",
         "zapp/.vscode/tasks.json",

@@ -335,8 +335,8 @@ def _is_as_before(git: str, known: list[int]) -> bool:
 
 
 def _is_harmless(folder: int, name: str) -> bool:
-    """Return whether a git directory runs nothing: plain settings, samples of hooks alone, no word of
-    another directory, and no repository in it, where no search looks."""
+    """Return whether a git directory runs nothing: plain settings, samples of hooks alone, no word of another directory, and
+    no repository or settings of editors in it, where no search looks."""
     try:
         with Closing(os.open(name, DIRECTORY, dir_fd=folder)) as git:
             names = os.listdir(git)
@@ -346,7 +346,9 @@ def _is_harmless(folder: int, name: str) -> bool:
                 return False
             if "branches" in names and names_in(git, "branches"):  # remotes, of a kind that git has long replaced
                 return False
-            return _has_files_alone(git) and all(one == ("b", "git") for one in search.find({"git": git}))
+            return _has_files_alone(git) and all(
+                one == ("b", "git") for one in search.find({"git": git}, visible_paths.OBEYED)
+            )
     except OSError:  # also for a file or a link
         return False
 
