@@ -846,6 +846,19 @@ pylint -- --init-hook=x y
 dmypy run -- --python-executable=./touch x
 flask --app code:interact run
 flask -A 'subprocess:getoutput("touch x")' routes
+convert msl:- x.png
+convert -size 1x1 mvg:/dev/stdin x.png
+gm batch -
+rails new x --template=evil.rb
+rails new x --rc=evil
+pytest --cov-config=evil
+yarn workspaces foreach --all exec touch x
+asdf plugin test x url touch
+just CC=touch build
+dotnet build '/p:PreBuildEvent=touch x'
+dotnet test @evil.rsp
+prove /dev/stdin
+prove ./../dev/fd/0
 """
 
 EVERYDAY = r"""
@@ -1317,6 +1330,15 @@ flask --app hello:create_app run --port 5000
 flask --app src/hello.py --debug run
 uvicorn app:app --timeout-keep-alive 5
 dmypy run src
+awk -F '->' '{print $2}' f
+awk -F '-|_' '{print $1}' f
+svn diff -x -w
+rails server -p 3000
+rails new x --skip-test --api
+pytest --cov=src --cov-report term-missing -q
+dotnet test /abs/x.csproj -c Release --no-build
+just build
+kubectl logs --tail -1 p
 python3 -m unittest tests/test_x.py app.tests mytest test.test_os.OsTest.test_a
 """
 

@@ -298,20 +298,20 @@ _ROWS = {
     "configure": "words -* !make",
     "meson": "=setup =compile =test =install =configure =introspect -vh -C: -j: --buildtype --prefix --list --print-errorlogs --version --help",
     "bazel|bazelisk": "=build =test =query =info =clean =version =fetch -ks -c: --config --test_output --jobs --keep_going",
-    "just": "-lnqvu -f: --list --dry-run --summary --justfile= --quiet --version --help !input",
+    "just": "-lnqvu -f: --list --dry-run --summary --quiet --version --help !make",
     "rake": "-TPWnqsvtV -f: --tasks --dry-run --quiet --trace --version --help !input",
     "stack|cabal": "=build =test =setup =clean =install =new =update =init --fast --pedantic --version --help -v -j?",
     "dune": "=build =test =runtest =clean =fmt -w --watch --root --version --help",
     "mix|lein": "=test =compile =deps.get =deps =deps.compile =format =phx.server =ecto.migrate =uberjar --trace --force --only --version --help",
     "dotnet": "=build =test =run =restore =publish =new =add =clean =pack =list -c: -f: -o: -v: --configuration= --framework= --output= --verbosity= --no-* --version "
-    "--info --list-sdks --help --filter",
+    "--info --list-sdks --help --filter !goals",
     "swift": "=build =test =run =package -cv --configuration --verbose --version --help",
     "latex|pdflatex|xelatex|lualatex|tex|pdftex|luatex|xetex": "words -interaction -halt-on-error -output-directory -file-line-error -jobname -draftmode -synctex "
     "-version -help -no-shell-escape !pages",
     # Packages
     "npm": f"{_SCRIPTS} =run =run-script =publish =version =prune =root =prefix =bin =whoami =ping =search =dedupe =fund =link =cache "
     f"{_INSTALLS} --tag --access --registry -w: -C: --prefix= --workspace= !scripts",
-    "yarn": f"{_SCRIPTS} =run =workspaces =licenses =cache =import =dedupe {_INSTALLS} --cwd= !scripts",
+    "yarn": f"{_SCRIPTS} =run =licenses =cache =import =dedupe {_INSTALLS} --cwd= !scripts",
     "pnpm": f"{_SCRIPTS} =run =licenses =import =prune =dedupe =store {_INSTALLS} -C: -F: --dir= --filter= !scripts",
     "bun": "=install =i =add =remove =rm =test =update =outdated =pm =build -DEOdfghvy -t: --cwd= --outdir= --outfile= --target= --timeout= --watch --coverage "
     "--global --dev --exact --production --frozen-lockfile --force --dry-run --silent --verbose --minify --version --help --no-*",
@@ -324,7 +324,7 @@ _ROWS = {
     "gem": f"=install =list =uninstall =update =search =build =push =info {_INSTALLS}",
     "rbenv|pyenv|nodenv|goenv|jenv": "=versions =version =local =global =install =which =whence =rehash =root =prefix -l --list --version --help",
     "opam": "=install =list =update =upgrade =switch =show -y --yes --version --help",
-    "asdf": "=list =current =install =plugin =where =which =latest =reshim =local =global =version",
+    "asdf": "=list =current =install =where =which =latest =reshim =local =global =version",
     "rustup": "=show =update =toolchain =target =component =default =override =check =self -hqvV --version --toolchain=",
     "nix": "> --version --help",
     "nix build|nix flake|nix search|nix eval|nix store|nix path-info|nix profile|nix registry|nix log|nix hash": "-Lhvq --json --impure --offline --refresh "
@@ -388,7 +388,7 @@ _ROWS = {
     "strip|objcopy|objdump|size": "words -[!-]* --[!p]* --pad-to= --prefix* --preserve-dates --private* --process-links !compiler",
     "ar|gcc-ar|ranlib|gcc-ranlib": "-abcdDfhHimMNoOPqrsStTuUvVx --target= --thin --output= --version --help !compiler",
     "prove": "-bcDfhHlmopqQrsTtvwW -j: -I: --verbose --lib --blib --color --count --directives --failures --comments --fork --ignore-exit --merge "
-    "--jobs= --shuffle --recurse --reverse --quiet --QUIET --parse --timer --trap --norc --version --help --man --dry --no-*",
+    "--jobs= --shuffle --recurse --reverse --quiet --QUIET --parse --timer --trap --norc --version --help --man --dry --no-* !input",
     "wget": "-cqSNrmkpKLHnvdbhF46EVx -O: -P: -o: -a: -i: -t: -T: -U: -w: -l: -A: -R: -D: -Q: --output-document= --directory-prefix= --continue --quiet "
     "--timestamping --recursive --level= --no-* --mirror --convert-links --page-requisites --header= --user-agent= --timeout= --tries= --wait= "
     "--spider --method= --body-data= --post-data= --post-file= --user= --password= --server-response --progress= --show-progress --limit-rate= "
@@ -406,7 +406,7 @@ _ROWS = {
     "ssh-keygen": "-ABceHlqvyph -t: -f: -N: -C: -b: -P: -R: -F: -m: -E: -i -I: -s: -n: -V: -z: -a: -r: -Y: -k -Q -L",
     "gh": "=pr =issue =release =run =workflow =api =auth =search =status =gist =label =repo =secret =variable =cache =ruleset =project -* !dashes",
     "svn": "=status =st =diff =di =log =update =up =checkout =co =commit =ci =add =info =ls =list =cat =blame =revert =delete =rm =mkdir =move =mv =copy =cp "
-    "=switch =sw =cleanup =resolve =export =import =propget =proplist =help -qvNuRg -r: -m: -c: -l: -F: -x: --quiet --verbose --revision= --message= "
+    "=switch =sw =cleanup =resolve =export =import =propget =proplist =help -qvNuRg -r: -m: -c: -l: -F: -xwb --quiet --verbose --revision= --message= "
     "--change= --limit= --force --username= --password= --non-interactive --no-* --depth= --xml --stop-on-copy --summarize --version --help",
     "hg": "=status =st =diff =log =add =addremove =commit =ci =pull =push =update =up =branch =branches =bookmarks =tags =heads =tip =parents =summary =cat "
     "=annotate =blame =revert =remove =rm =rename =mv =copy =cp =init =identify =id =paths =manifest =outgoing =incoming =version =help =resolve =merge =rebase "
@@ -417,7 +417,7 @@ _ROWS = {
     "--show-error-codes --pretty --follow-imports= --package= --module= --exclude= --explicit-package-bases --namespace-packages --platform= --warn-* "
     "--disallow-* --check-untyped-defs --no-* --version --help --color-output --show-* --enable-error-code= --disable-error-code= --junit-xml= --verbose !compiler",
     "dmypy": "=run =check =status =stop =start =restart =recheck -vqhV --version --help --verbose --quiet !pytest",
-    "pytest|py.test": "-hvqxsl -k: -m: -r? -n: -p: -W: --[!cotp]* --cov* --co --collect-only --color= --count* --cache-* --capture= --continue-* --tb= --timeout* "
+    "pytest|py.test": "-hvqxsl -k: -m: -r? -n: -p: -W: --[!cotp]* --cov --cov-report --cov-branch --cov-fail-under --cov-append --co --collect-only --color= --count* --cache-* --capture= --continue-* --tb= --timeout* "
     "--test* --pyargs --profile !pytest",
     "unittest": "-vqfbchl -k: -s: -p: -t: --verbose --quiet --failfast --buffer --catch --locals --durations= --help !tests",
     "uvicorn|hypercorn": "-h --reload --reload-dir= --factory --host= --port= --workers= --log-level= --no-* --proxy-headers --app-dir= --env-file= --uds= "
@@ -428,7 +428,8 @@ _ROWS = {
     "django-admin": "=runserver =migrate =makemigrations =startproject =startapp =test =check =collectstatic =createsuperuser =version -v: --settings= "
     "--verbosity= --no* --fake --fake-initial --parallel --keepdb --dry-run --plan --version --help",
     "celery": "=worker =beat =status =inspect =control =purge =report =events -A: -B -E -Q: -c: -l: -n: -P: --app= --loglevel= --concurrency= --queues= --pool= --version --help",
-    "rails": "=server =s =test =t =generate =g =destroy =routes =new =about =stats =notes =assets:precompile -b: -p: -e: -h --version --help --*",
+    "rails": "=server =s =test =t =generate =g =destroy =routes =new =about =stats =notes =assets:precompile -b: -p: -e: -h --version --help --environment= --port= "
+    "--binding= --skip-* --api --force --pretend --verbose",
     "pylint": "-EvhrsyE -d: -e: -f: -j: -r: -s: --disable= --enable= --errors-only --output-format= --jobs= --score= --reports= --ignore= "
     "--fail-under= --fail-on= --recursive= --msg-template= --max-line-length= --version --help --output= --py-version= !dashes",
     "tox|nox": "=run =r =run-parallel =p =list =l -rqvphlR -e: -s: -f: --version --recreate --list --parallel --sessions= --reuse-existing-virtualenvs --notest",

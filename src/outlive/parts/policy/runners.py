@@ -104,8 +104,9 @@ _HARMLESS_X = (
     r"(dev|utf8|importtime|faulthandler|tracemalloc|showrefcount|no_debug_ranges|int_max_str_digits|perf|gil|cpu_count"
     r"|frozen_modules|warn_default_encoding|safe_path)(=\w*)?"
 )  # of python -X
+_DRAWS = r"\||^(?i:msl|mvg):|^batch$"
 # An option: no number (`-mtime -7`), no rights (`-perm -u+x`), no text (`-m '- x'`)
-_OPTION = r"-(?!\d*\s|\d+[cwbkMG]?$|[ugoa]+[-+=][rwxXst]+$|$)"
+_OPTION = r"-(?=[\w-])(?!\d*\s|\d+[cwbkMG]?$|[ugoa]+[-+=][rwxXst]+$)"
 _RUN = frozenset({"run", "run-script", "r", "start"})
 _READS = frozenset("--get --get-all --get-regexp --get-urlmatch --list -l --get-color --get-colorbool".split())
 # Flags of all programs with subcommands: none of them takes the next word
@@ -314,14 +315,16 @@ def _pages(words: _Words) -> str | None:
 
 
 def _image(words: _Words) -> str | None:
-    """A pipe may stand behind a format, and within what is drawn: `png:|CMD`."""
+    """A pipe may stand behind a format, within what is drawn, or in a script: `png:|CMD`, `msl:-`, `gm batch`."""
     given = (*words.operands, *(value for _, value in words.options))
-    return _pages(words) or next((one for one in given if "|" in one), "-script" if words.values("-script") else None)
+    return _pages(words) or next(
+        (one for one in given if re.search(_DRAWS, one)), "-script" if words.values("-script") else None
+    )
 
 
 def _input(words: _Words) -> str | None:
     """What is to be built or run is not in a file."""
-    given = (*words.values("-f", "--file", "--justfile"), *(one for one in words.operands if one == "-"))
+    given = (*words.values("-f", "--file", "--justfile"), *(one for one in words.operands if one[:1] in "-/."))
     return next((one for one in given if _is_input(one)), None)
 
 
@@ -434,7 +437,7 @@ def _scripts(words: _Words) -> str | None:
 
 
 def _goals(words: _Words) -> str | None:
-    return next((one for one in words.operands if ":" in one), None) or _input(words)
+    return next((one for one in words.operands if ":" in one or one[:1] == "@"), None) or _input(words)
 
 
 def _dashes(words: _Words) -> str | None:
