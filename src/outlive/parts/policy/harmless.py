@@ -143,7 +143,8 @@ _INSTALLS = (
     "--extra-index-url --constraint --find-links --format --outdated --parseable --name --output --out-dir --directory "
     "--project --universal --resolution --seed --relocatable --long --immutable --check --audit-level --no-audit --no-fund --no-save "
     "--no-package-lock --no-progress --no-bin-links --no-color --no-cache --no-cache-dir --no-deps --no-build-isolation --no-input --no-dev "
-    "--no-index --no-root --no-interaction --no-scripts --no-frozen-lockfile --no-lockfile --no-sync --no-install-project --no-editable"
+    "--no-index --no-root --no-interaction --no-scripts --no-frozen-lockfile --no-lockfile --no-sync --no-install-project --no-editable --no-optional "
+    "--no-immutable --no-compile --no-warn-script-location --no-plugins"
 )
 _SCRIPTS = "=test =t =start =build =lint =dev =format =typecheck =install =i =ci =add =remove =rm =uninstall =update =up =upgrade =list =ls =outdated =audit =why =info =view =pack"
 _CC = (

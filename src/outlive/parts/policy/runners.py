@@ -104,7 +104,7 @@ _HARMLESS_X = (
     r"(dev|utf8|importtime|faulthandler|tracemalloc|showrefcount|no_debug_ranges|int_max_str_digits|perf|gil|cpu_count"
     r"|frozen_modules|warn_default_encoding|safe_path)(=\w*)?"
 )  # of python -X
-_DRAWS = r"\||^(?i:msl|mvg):|^batch$"
+_DRAWS = r"\||^(?i:msl|mvg):|^batch$|^-script$"
 # An option: no number (`-mtime -7`), no rights (`-perm -u+x`), no text (`-m '- x'`)
 _OPTION = r"-(?=[\w-])(?!\d*\s|\d+[cwbkMG]?$|[ugoa]+[-+=][rwxXst]+$)"
 _RUN = frozenset({"run", "run-script", "r", "start"})
@@ -316,10 +316,8 @@ def _pages(words: _Words) -> str | None:
 
 def _image(words: _Words) -> str | None:
     """A pipe may stand behind a format, within what is drawn, or in a script: `png:|CMD`, `msl:-`, `gm batch`."""
-    given = (*words.operands, *(value for _, value in words.options))
-    return _pages(words) or next(
-        (one for one in given if re.search(_DRAWS, one)), "-script" if words.values("-script") else None
-    )
+    given = (*words.operands, *(one for option in words.options for one in option))
+    return _pages(words) or next((one for one in given if re.search(_DRAWS, one)), None)
 
 
 def _input(words: _Words) -> str | None:
