@@ -43,6 +43,7 @@ def test_the_words_of_a_call_are_looked_at_once_however_many_they_are() -> None:
         words = ["git", "log", *f"{word} ".split() * 200_000, "--cc"]
         assert runners.runs_another(words) is None
         assert runners.places(["git", *words[2:]])[-1] == len(words) - 2
+        assert runners.places(["git", *words[2:]], range(1, len(words)))[-1] == len(words) - 2
     for script in (" \n" * 20_000 + "!", "s/" + "[]" * 40_000, "[" * 80_000, "1," * 40_000):
         assert runners.runs_another(["sed", script]) is not None
 

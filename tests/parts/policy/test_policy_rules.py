@@ -281,6 +281,26 @@ def test_options_before_a_subcommand_leave_no_deny_rule(tmp_path: Path, command:
     assert decision(found, command) == decision(found, command.split()) == "deny"
 
 
+def test_options_before_a_third_word_leave_no_deny_rule_and_take_no_allow_rule(tmp_path: Path) -> None:
+    prefix = '["git", "npm", "docker"], ["remote", "run", "compose"], ["add", "deploy", "up"]'
+    denies = policy(tmp_path, default("allow", rule(prefix=f"[{prefix}]", decision='"deny"')))
+    allows = policy(tmp_path, default("ask", rule(prefix=f"[{prefix}]", decision='"allow"')))
+    for command in (
+        "git remote -v add o x",
+        "git -C . remote --verbose add o x",
+        "npm run --silent deploy",
+        "npm --prefix d run -w x deploy",
+        "docker compose -f f up",
+        "docker compose -f f -p x --env-file=e up -d",
+        "docker-compose -f f up",
+        "git remote -v ad[d] o x",
+    ):
+        assert (decision(denies, command), decision(allows, command)) == ("deny", "ask"), command
+    for command in ("git remote show add", "git remote -v", "docker compose ps up", "docker compose -p x -f f"):
+        assert decision(denies, command) == "allow", command
+    assert (decision(denies, "git remote add o x"), decision(allows, "git remote add o x")) == ("deny", "allow")
+
+
 @pytest.mark.parametrize(
     ("keys", "says"),
     [

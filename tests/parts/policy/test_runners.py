@@ -804,6 +804,61 @@ ghostscript x
 pee 'touch x'
 pic -U f
 setpgid touch x
+find -- . -exec touch x ;
+find . -fprintf f -name -exec touch x ;
+find . -name -exec touch x ;
+python3 -S
+tclsh --version
+wish --help x.tcl
+git config --get --no-get core.fsmonitor touch
+git config -l --no-list alias.x !touch
+tar --no-quote-chars --file --to-command=touch -xf a
+tar xb --file --to-command=touch a
+bsdtar -s -f --use-compress-program=touch -xf a
+bsdtar -W use-compress-program=touch -xf a
+docker build --no-cache-filter --tag --runtime=touch .
+npm test --no-script-shell ./touch
+npm --no-script-shell test run x
+node --test --no-test
+python3 -m unittest test.support.sys.breakpointhook
+python3 -m unittest tests.x.sys.breakpointhook
+python3 -m unittest pdb.test
+awk '/[[:alpha:]/"]/{"touch"|getline}#"' f
+awk '/[[]/"]/{"touch"|getline}#"' f
+awk '/[\[]/"]/{"touch"|getline}#"' f
+openssl req -new -keygen_engine ./x.so -keyout k
+tput -T evil init
+tput cols init
+tput reset
+tset evil
+reset evil
+javac -cp -p -processor Evil X.java
+keytool -keystore -alias -providerpath p
+objcopy -j --pad-to --plugin=./x.so f
+helm template --version -f --post-renderer=touch x
+kubectl get -L -o --kubeconfig=evil pods
+go vet -tags -vettool=./touch ./...
+go list -f -o -toolexec touch ./...
+pytest -k -p code
+pytest -- -p code
+pylint -d --init-hook=x y
+pylint -- --init-hook=x y
+dmypy run -- --python-executable=./touch x
+flask --app code:interact run
+flask -A 'subprocess:getoutput("touch x")' routes
+convert msl:- x.png
+convert -size 1x1 mvg:/dev/stdin x.png
+gm batch -
+rails new x --template=evil.rb
+rails new x --rc=evil
+pytest --cov-config=evil
+yarn workspaces foreach --all exec touch x
+asdf plugin test x url touch
+just CC=touch build
+dotnet build '/p:PreBuildEvent=touch x'
+dotnet test @evil.rsp
+prove /dev/stdin
+prove ./../dev/fd/0
 """
 
 EVERYDAY = r"""
@@ -1257,6 +1312,34 @@ ag -A 3 x
 ninja -C build -f b.ninja test
 convert a.png -draw 'circle 1,1 2,2' b.png
 kubectl -n x get pods -o wide
+find . -perm -u+x -mtime -7 -size -1M -newermt '-1 day'
+rsync -a -f '- *.o' a b
+git merge -m '- x' y
+tar xf a.tar --no-same-owner
+npm install --no-audit --no-fund
+pip install --no-cache-dir --no-deps x
+docker build --no-cache -t x .
+node --no-warnings x.js
+tput cols
+tclsh x.tcl -a
+php -S localhost:8000
+awk '/^[[:space:]]*[^#[:digit:]]/ {print}' f
+openssl req -x509 -newkey rsa:4096 -keyout k.pem -out c.pem -days 365 -nodes
+openssl pkeyutl -sign -inkey k -keyform PEM -kdf x
+flask --app hello:create_app run --port 5000
+flask --app src/hello.py --debug run
+uvicorn app:app --timeout-keep-alive 5
+dmypy run src
+awk -F '->' '{print $2}' f
+awk -F '-|_' '{print $1}' f
+svn diff -x -w
+rails server -p 3000
+rails new x --skip-test --api
+pytest --cov=src --cov-report term-missing -q
+dotnet test /abs/x.csproj -c Release --no-build
+just build
+kubectl logs --tail -1 p
+python3 -m unittest tests/test_x.py app.tests mytest test.test_os.OsTest.test_a
 """
 
 # Words of a shell string, in whose place it puts the names of files; and those for which it does no harm

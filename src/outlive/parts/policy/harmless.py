@@ -13,6 +13,7 @@ A row has the names of programs, or of a program and its subcommand, and the wor
     *         any word: no option of it names a program
     !name     a check of what else there is (runners.py)
 
+A value in a word of its own that looks like an option is not known: the option before it may take none.
 Everything is left out that names a program, a library, or a file with such options.
 """
 
@@ -130,7 +131,7 @@ _GIT = {
     "git config": "-lz -f: -t: --global --system --local --worktree --file= --blob= --get --get-all --get-regexp "
     "--get-urlmatch --list --get-color --get-colorbool --type= --bool --int --bool-or-int --bool-or-str --path --expiry-date "
     "--null --name-only --includes --show-origin --show-scope --show-names --default= --fixed-value --value= --all --regexp "
-    "--url= --no-* !config",
+    "--url= --no-type --no-includes !config",
 }
 
 _INSTALLS = (
@@ -140,7 +141,10 @@ _INSTALLS = (
     "--user --system --target --all --json --depth --prefix --dir --cwd --workspace --workspaces --if-present --frozen-lockfile "
     "--prefer-offline --ignore-scripts --legacy-peer-deps --loglevel --filter --recursive --latest --deploy --pre --index-url "
     "--extra-index-url --constraint --find-links --format --outdated --parseable --name --output --out-dir --directory "
-    "--project --universal --resolution --seed --relocatable --long --immutable --check --audit-level --no-*"
+    "--project --universal --resolution --seed --relocatable --long --immutable --check --audit-level --no-audit --no-fund --no-save "
+    "--no-package-lock --no-progress --no-bin-links --no-color --no-cache --no-cache-dir --no-deps --no-build-isolation --no-input --no-dev "
+    "--no-index --no-root --no-interaction --no-scripts --no-frozen-lockfile --no-lockfile --no-sync --no-install-project --no-editable --no-optional "
+    "--no-immutable --no-compile --no-warn-script-location --no-plugins"
 )
 _SCRIPTS = "=test =t =start =build =lint =dev =format =typecheck =install =i =ci =add =remove =rm =uninstall =update =up =upgrade =list =ls =outdated =audit =why =info =view =pack"
 _CC = (
@@ -156,11 +160,11 @@ _FIND = (
     "-xtype= -size= -mtime= -mmin= -atime= -amin= -ctime= -cmin= -newer= -anewer= -cnewer= -newermt= -newerat= -newerct= -user= "
     "-group= -uid= -gid= -perm= -links= -inum= -samefile= -fstype= -maxdepth= -mindepth= -empty -executable -readable -writable "
     "-nouser -nogroup -true -false -depth -d -mount -xdev -daystart -follow -noleaf -warn -nowarn -print -print0 -printf= "
-    "-fprint= -fprint0= -fprintf= -ls -fls= -delete -prune -quit -not -and -or -a -o -version -help -used= -context= "
+    "-fprint= -fprint0= -ls -fls= -delete -prune -quit -not -and -or -a -o -version -help -used= -context= "
     "-ignore_readdir_race -files0-from= -E -x -s -f="
 )
 _TAR = (
-    "-cxtruvzjJZaAdpPkmhSOUWlnsGHiBoRw -f: -C: -X: -b: -N: -K: -g: -V: -L: -H: -0123456789 --create --extract --get --list "
+    "-cxtruvzjJZaAdpPkmhSOUlnsGHiBoRw -f: -C: -X: -b: -N: -K: -g: -V: -L: -H: -0123456789 --create --extract --get --list "
     "--append --update --concatenate --delete --diff --compare --gzip --gunzip --bzip2 --xz --lzma --zstd --lz4 --lzip --lzop "
     "--compress --auto-compress --verbose --file= --directory= --exclude= --exclude-from= --exclude-vcs --exclude-vcs-ignores "
     "--strip-components= --transform= --xform= --owner= --group= --mode= --mtime= --sort= --format= --numeric-owner "
@@ -168,7 +172,9 @@ _TAR = (
     "--unlink-first --dereference --hard-dereference --one-file-system --absolute-names --wildcards --anchored --to-stdout "
     "--totals --verify --sparse --null --ignore-failed-read --listed-incremental= --newer= --after-date= --label= --xattrs --acls "
     "--selinux --touch --interactive --recursion --show-transformed-names --blocking-factor= --record-size= --starting-file= "
-    "--full-time --ignore-zeros --posix --version --help --warning= --remove-files --no-* !archive"
+    "--full-time --ignore-zeros --posix --version --help --warning= --remove-files --no-recursion --no-same-owner "
+    "--no-same-permissions --no-overwrite-dir --no-auto-compress --no-wildcards --no-ignore-case --no-xattrs --no-acls --no-selinux "
+    "!archive"
 )
 _GO = (
     "words -v -x -n -a -o= -i -race "
@@ -184,10 +190,11 @@ _ROWS = {
     "perl|raku": "+ -cfstTuUvVwWX --version --help !script",
     "ruby|jruby|truffleruby": "+ -cvwWU -W? --version --help !script",
     "node|nodejs": "+ -vch --version --help --check --test --test-only --test-name-pattern= --watch --trace-warnings --trace-deprecation --trace-uncaught --trace-exit --trace-gc --inspect --inspect-brk --enable-source-maps "
-    "--max-old-space-size --stack-size --expose-gc --no-* --experimental-vm-modules --experimental-strip-types --unhandled-rejections= !script",
+    "--max-old-space-size --stack-size --expose-gc --no-warnings --no-deprecation --experimental-vm-modules --experimental-strip-types --unhandled-rejections= !script",
     "php": "+ -vmilhnq -S: -t: --version --help !script",
     "lua|luajit|texlua": "+ -vW !script",
-    "tclsh|wish|Rscript|escript|ts-node|tsx|osascript": "+ --version --help --vanilla !script",
+    "tclsh|wish": "+ !script",  # whatever the option: they read their input
+    "Rscript|escript|ts-node|tsx|osascript": "+ --version --help --vanilla !script",
     "java": "+ words -jar -cp= -classpath= -class-path= -version -showversion -help -Xmx* -Xms* -Xss* -ea -da -server -D* -enable-preview -p= -module-path= !compiler",
     # What the words before another machine load is left out: -J, -processor, -doclet, -Xplugin, -provider
     "javac": "words -[!-JXp]* --[!p]* -p= -parameters -proc:none -Xlint* -Xdiags* -Xdoclint* -Xmax* !compiler",
@@ -201,14 +208,16 @@ _ROWS = {
     "--sandbox --version --help !awk",
     "sqlite|sqlite3": "-header -noheader -csv -json -column -line -list -markdown -table -box -html -tabs -ascii -batch -bail -readonly "
     "-echo -safe -version -help words -separator= -nullvalue= !sql",
-    # Files
+    # Files, and the terminal: its description names a program that `tput init` runs, also behind another word
+    "tput": ">",
+    "tput cols|tput lines|tput colors|tput clear|tput sgr0|tput bold|tput smcup|tput rmcup|tput civis|tput cnorm": "=",
     "find|gfind|bfs": _FIND,
     "fd|fdfind": "-0HILFagilpqsu1 -d: -t: -e: -E: -S: -j: -c: -o: --hidden --no-* --unrestricted --case-sensitive --ignore-case --glob "
     "--regex --fixed-strings --absolute-path --follow --full-path --print0 --max-depth= --min-depth= --exact-depth= --type= "
     "--extension= --exclude= --size= --changed-within= --changed-before= --owner= --max-results= --color= --threads= --quiet "
     "--list-details --search-path= --base-directory= --strip-cwd-prefix --and= --prune --one-file-system",
     "tar|gtar": _TAR,
-    "bsdtar": f"{_TAR} -gHKLNV",
+    "bsdtar": f"{_TAR} -gHKLNV -s:",
     "cpio": "-0ABLVabcdiklmnoprtuv -C: -E: -H: -M: -R: --create --extract --list --pass-through --verbose --make-directories "
     "--preserve-modification-time --unconditional --null --format= --quiet --no-* !archive",
     "rsync": "-0468ACDHIJKLOPRSUWXabcdghiklmnopqrstuvxyz -B: -T: -f: --archive --verbose --quiet --recursive --relative --backup "
@@ -290,20 +299,20 @@ _ROWS = {
     "configure": "words -* !make",
     "meson": "=setup =compile =test =install =configure =introspect -vh -C: -j: --buildtype --prefix --list --print-errorlogs --version --help",
     "bazel|bazelisk": "=build =test =query =info =clean =version =fetch -ks -c: --config --test_output --jobs --keep_going",
-    "just": "-lnqvu -f: --list --dry-run --summary --justfile= --quiet --version --help !input",
+    "just": "-lnqvu -f: --list --dry-run --summary --quiet --version --help !make",
     "rake": "-TPWnqsvtV -f: --tasks --dry-run --quiet --trace --version --help !input",
     "stack|cabal": "=build =test =setup =clean =install =new =update =init --fast --pedantic --version --help -v -j?",
     "dune": "=build =test =runtest =clean =fmt -w --watch --root --version --help",
     "mix|lein": "=test =compile =deps.get =deps =deps.compile =format =phx.server =ecto.migrate =uberjar --trace --force --only --version --help",
     "dotnet": "=build =test =run =restore =publish =new =add =clean =pack =list -c: -f: -o: -v: --configuration= --framework= --output= --verbosity= --no-* --version "
-    "--info --list-sdks --help --filter",
+    "--info --list-sdks --help --filter !goals",
     "swift": "=build =test =run =package -cv --configuration --verbose --version --help",
     "latex|pdflatex|xelatex|lualatex|tex|pdftex|luatex|xetex": "words -interaction -halt-on-error -output-directory -file-line-error -jobname -draftmode -synctex "
     "-version -help -no-shell-escape !pages",
     # Packages
     "npm": f"{_SCRIPTS} =run =run-script =publish =version =prune =root =prefix =bin =whoami =ping =search =dedupe =fund =link =cache "
     f"{_INSTALLS} --tag --access --registry -w: -C: --prefix= --workspace= !scripts",
-    "yarn": f"{_SCRIPTS} =run =workspaces =licenses =cache =import =dedupe {_INSTALLS} --cwd= !scripts",
+    "yarn": f"{_SCRIPTS} =run =licenses =cache =import =dedupe {_INSTALLS} --cwd= !scripts",
     "pnpm": f"{_SCRIPTS} =run =licenses =import =prune =dedupe =store {_INSTALLS} -C: -F: --dir= --filter= !scripts",
     "bun": "=install =i =add =remove =rm =test =update =outdated =pm =build -DEOdfghvy -t: --cwd= --outdir= --outfile= --target= --timeout= --watch --coverage "
     "--global --dev --exact --production --frozen-lockfile --force --dry-run --silent --verbose --minify --version --help --no-*",
@@ -316,7 +325,7 @@ _ROWS = {
     "gem": f"=install =list =uninstall =update =search =build =push =info {_INSTALLS}",
     "rbenv|pyenv|nodenv|goenv|jenv": "=versions =version =local =global =install =which =whence =rehash =root =prefix -l --list --version --help",
     "opam": "=install =list =update =upgrade =switch =show -y --yes --version --help",
-    "asdf": "=list =current =install =plugin =where =which =latest =reshim =local =global =version",
+    "asdf": "=list =current =install =where =which =latest =reshim =local =global =version",
     "rustup": "=show =update =toolchain =target =component =default =override =check =self -hqvV --version --toolchain=",
     "nix": "> --version --help",
     "nix build|nix flake|nix search|nix eval|nix store|nix path-info|nix profile|nix registry|nix log|nix hash": "-Lhvq --json --impure --offline --refresh "
@@ -340,11 +349,11 @@ _ROWS = {
     ): "-Iadfhilnopqstuv --all --quiet --filter --format --latest --follow --tail --since --until --timestamps --force --time --size --last "
     "--sort --digests --tag --signal --volumes --username --password-stdin --password --platform --driver --name --label --input --output --type "
     "--message --author --change --human --interval --no-* --help",
-    "docker build|podman build|nerdctl build": "-q -t: -f: -o: --tag= --file= --build-arg= --target= --platform= --no-* --pull --progress= "
+    "docker build|podman build|nerdctl build": "-q -t: -f: -o: --tag= --file= --build-arg= --target= --platform= --no-cache --pull --progress= "
     "--label= --rm --force-rm --push --load --output= --cache-from= --cache-to= --secret= --ssh= --network= --iidfile= --quiet !input",
     "docker compose|podman compose|docker-compose|docker container|docker buildx": "> -f: -p: --file= --project-name= --profile= "
     "--env-file= --project-directory= --ansi= --progress= --version --help -v -h !input",
-    "docker buildx bake": "-f: --file= --set= --builder= --progress= --print --push --load --pull --no-* !input",
+    "docker buildx bake": "-f: --file= --set= --builder= --progress= --print --push --load --pull --no-cache !input",
     "|".join(
         f"{program} {verb}"
         for program in ("docker compose", "podman compose", "docker-compose", "docker container", "docker buildx")
@@ -372,7 +381,7 @@ _ROWS = {
     "|".join(f"openssl {verb}" for verb in "asn1parse ca ciphers cms crl crl2pkcs7 dgst dhparam dsa dsaparam ec ecparam enc errstr genpkey "
     "genrsa help info list md5 nseq ocsp passwd pkcs12 pkcs7 pkcs8 pkey pkeyparam pkeyutl prime rand rehash req rsa rsautl s_client "
     "s_server s_time sess_id sha1 sha256 sha384 sha512 smime speed spkac storeutl ts verify version x509 aes-256-cbc base64".split()):
-    "words -[abdfghijklmnoqrtuvwxyzACDEIKPSVX0-9]* -s -s[!s]* -cert -certfile -connect -checkend -checkhost -check -clcerts -cacerts -cipher "
+    "words -[abdfghijlmnoqrtuvwxyzACDEIKPSVX0-9]* -k -k[!e]* -key -key[!g]* -s -s[!s]* -cert -certfile -connect -checkend -checkhost -check -clcerts -cacerts -cipher "
     "-ciphersuites -c -enddate -email -ext -extensions -extfile -e -encrypt -export -passin -passout -pass -pubkey -pubin -pubout -port -purpose "
     "-pkeyopt -proxy -prexit -pbkdf2 -p -curves -challenge",  # no values: those differ between verbs
     "nm|gcc-nm": "-AaBCDegfnopPrsSuUvVW -t: -f: --demangle --dynamic --extern-only --no-* --numeric-sort --defined-only --undefined-only --size-sort "
@@ -380,7 +389,7 @@ _ROWS = {
     "strip|objcopy|objdump|size": "words -[!-]* --[!p]* --pad-to= --prefix* --preserve-dates --private* --process-links !compiler",
     "ar|gcc-ar|ranlib|gcc-ranlib": "-abcdDfhHimMNoOPqrsStTuUvVx --target= --thin --output= --version --help !compiler",
     "prove": "-bcDfhHlmopqQrsTtvwW -j: -I: --verbose --lib --blib --color --count --directives --failures --comments --fork --ignore-exit --merge "
-    "--jobs= --shuffle --recurse --reverse --quiet --QUIET --parse --timer --trap --norc --version --help --man --dry --no-*",
+    "--jobs= --shuffle --recurse --reverse --quiet --QUIET --parse --timer --trap --norc --version --help --man --dry --no-* !input",
     "wget": "-cqSNrmkpKLHnvdbhF46EVx -O: -P: -o: -a: -i: -t: -T: -U: -w: -l: -A: -R: -D: -Q: --output-document= --directory-prefix= --continue --quiet "
     "--timestamping --recursive --level= --no-* --mirror --convert-links --page-requisites --header= --user-agent= --timeout= --tries= --wait= "
     "--spider --method= --body-data= --post-data= --post-file= --user= --password= --server-response --progress= --show-progress --limit-rate= "
@@ -396,32 +405,34 @@ _ROWS = {
     "--encrypt --sign --clearsign --detach-sign --detach-sig --recipient= --local-user= --recv-keys --keyserver= --quick-add-uid --delete-keys "
     "--dearmor --show-keys --with-colons --trust-model= --import-ownertrust --version --help --no-*",
     "ssh-keygen": "-ABceHlqvyph -t: -f: -N: -C: -b: -P: -R: -F: -m: -E: -i -I: -s: -n: -V: -z: -a: -r: -Y: -k -Q -L",
-    "gh": "=pr =issue =release =run =workflow =api =auth =search =status =gist =label =repo =secret =variable =cache =ruleset =project -* !gh",
+    "gh": "=pr =issue =release =run =workflow =api =auth =search =status =gist =label =repo =secret =variable =cache =ruleset =project -* !dashes",
     "svn": "=status =st =diff =di =log =update =up =checkout =co =commit =ci =add =info =ls =list =cat =blame =revert =delete =rm =mkdir =move =mv =copy =cp "
-    "=switch =sw =cleanup =resolve =export =import =propget =proplist =help -qvNuRg -r: -m: -c: -l: -F: -x: --quiet --verbose --revision= --message= "
+    "=switch =sw =cleanup =resolve =export =import =propget =proplist =help -qvNuRg -r: -m: -c: -l: -F: -xwb --quiet --verbose --revision= --message= "
     "--change= --limit= --force --username= --password= --non-interactive --no-* --depth= --xml --stop-on-copy --summarize --version --help",
     "hg": "=status =st =diff =log =add =addremove =commit =ci =pull =push =update =up =branch =branches =bookmarks =tags =heads =tip =parents =summary =cat "
     "=annotate =blame =revert =remove =rm =rename =mv =copy =cp =init =identify =id =paths =manifest =outgoing =incoming =version =help =resolve =merge =rebase "
     "=graft =purge =forget =files -ABCGIPRUXabcdgilmnpqrsuvy --rev --message --repository --cwd --branch --user --date "
     "--git --stat --graph --limit --template --verbose --quiet --noninteractive --addremove --amend --all --no-*",
     # Checkers that run an interpreter
-    "mypy|dmypy": "-vhV -p: -m: -c: -n: --strict --ignore-missing-imports --install-types --non-interactive --python-version= --cache-dir= "
+    "mypy": "-vhV -p: -m: -c: -n: --strict --ignore-missing-imports --install-types --non-interactive --python-version= --cache-dir= "
     "--show-error-codes --pretty --follow-imports= --package= --module= --exclude= --explicit-package-bases --namespace-packages --platform= --warn-* "
     "--disallow-* --check-untyped-defs --no-* --version --help --color-output --show-* --enable-error-code= --disable-error-code= --junit-xml= --verbose !compiler",
-    "pytest|py.test": "-hvqxsl -k: -m: -r? -n: -p: -W: --[!cotp]* --cov* --co --collect-only --color= --count* --cache-* --capture= --continue-* --tb= --timeout* "
+    "dmypy": "=run =check =status =stop =start =restart =recheck -vqhV --version --help --verbose --quiet !pytest",
+    "pytest|py.test": "-hvqxsl -k: -m: -r? -n: -p: -W: --[!cotp]* --cov --cov-report --cov-branch --cov-fail-under --cov-append --co --collect-only --color= --count* --cache-* --capture= --continue-* --tb= --timeout* "
     "--test* --pyargs --profile !pytest",
     "unittest": "-vqfbchl -k: -s: -p: -t: --verbose --quiet --failfast --buffer --catch --locals --durations= --help !tests",
     "uvicorn|hypercorn": "-h --reload --reload-dir= --factory --host= --port= --workers= --log-level= --no-* --proxy-headers --app-dir= --env-file= --uds= "
-    "--root-path= --ssl-*= --access-log --lifespan= --backlog= --timeout-* --limit-* --version --help !app",
+    "--root-path= --ssl-keyfile= --ssl-certfile= --access-log --lifespan= --backlog= --timeout-keep-alive= --limit-concurrency= --version --help !app",
     "gunicorn": "-DRhv -w: -b: -t: -n: -p: -u: -g: -k: --bind= --workers= --worker-class= --timeout= --threads= --reload --log-level= --access-logfile= "
     "--error-logfile= --preload --name= --pid= --daemon --chdir= --keep-alive= --max-requests* --version --help --no-* !app",
-    "flask": "=run =routes =db -A: --app= --debug --version --help -h -p: --host= --port= --no-* --reload",
+    "flask": "=run =routes =db -A: --app= --debug --version --help -h -p: --host= --port= --no-* --reload !app",
     "django-admin": "=runserver =migrate =makemigrations =startproject =startapp =test =check =collectstatic =createsuperuser =version -v: --settings= "
     "--verbosity= --no* --fake --fake-initial --parallel --keepdb --dry-run --plan --version --help",
     "celery": "=worker =beat =status =inspect =control =purge =report =events -A: -B -E -Q: -c: -l: -n: -P: --app= --loglevel= --concurrency= --queues= --pool= --version --help",
-    "rails": "=server =s =test =t =generate =g =destroy =routes =new =about =stats =notes =assets:precompile -b: -p: -e: -h --version --help --*",
+    "rails": "=server =s =test =t =generate =g =destroy =routes =new =about =stats =notes =assets:precompile -b: -p: -e: -h --version --help --environment= --port= "
+    "--binding= --skip-* --api --force --pretend --verbose",
     "pylint": "-EvhrsyE -d: -e: -f: -j: -r: -s: --disable= --enable= --errors-only --output-format= --jobs= --score= --reports= --ignore= "
-    "--fail-under= --fail-on= --recursive= --msg-template= --max-line-length= --version --help --output= --py-version=",
+    "--fail-under= --fail-on= --recursive= --msg-template= --max-line-length= --version --help --output= --py-version= !dashes",
     "tox|nox": "=run =r =run-parallel =p =list =l -rqvphlR -e: -s: -f: --version --recreate --list --parallel --sessions= --reuse-existing-virtualenvs --notest",
 }  # fmt: skip
 

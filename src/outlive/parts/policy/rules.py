@@ -146,30 +146,28 @@ class Rule:
     def _has_prefix(self, command: commands_in.Command) -> bool:
         if not self.prefix:
             return True
-        if self.decision == ALLOW:
-            return self._is_prefix(command, 1)
-        # Options may stand before a subcommand: `git -C DIR push`
-        return any(
-            self._is_prefix(one, at)
-            for one in (command, *_with_subcommand(command))
-            for at in {1, *runners.places(one.argv)}
-        )
+        several = [command] if self.decision == ALLOW else [command, *_with_subcommand(command)]
+        return any(map(self._is_prefix, several))
 
-    def _is_prefix(self, command: commands_in.Command, second: int) -> bool:
-        """Return whether the command begins with the prefix, whose second word is that at `second`."""
-        for number, wanted in enumerate(self.prefix):
-            at = number and number - 1 + second
-            if at in command.globs:  # files may have these names
+    def _is_prefix(self, command: commands_in.Command) -> bool:
+        """Return whether the command begins with the prefix: a rule that allows takes its words one behind the other, for
+        the others options may stand before each but the first (`git -C DIR remote -v add`)."""
+        starts = [0]
+        for wanted in self.prefix:
+            if not command.globs.isdisjoint(starts):  # files may have these names
                 return self.decision != ALLOW
-            if at >= len(command.argv):
+            found = {at + 1 for at in starts if self._is_word(command.argv, at, wanted)}
+            if not found:
                 return False
-            word = command.argv[at]
-            if word in wanted:
-                continue
-            # `/tmp/git` is another program than the `git` that is allowed, and may be the one denied
-            if number or self.decision == ALLOW or os.path.basename(word) not in wanted:
-                return False
+            starts = [*found] if self.decision == ALLOW else runners.places(command.argv, found)
         return True
+
+    def _is_word(self, argv: Sequence[str], at: int, wanted: Sequence[str]) -> bool:
+        if at >= len(argv):
+            return False
+        # `/tmp/git` is another program than the `git` that is allowed, and may be the one denied
+        is_path = not at and self.decision != ALLOW and os.path.basename(argv[at]) in wanted
+        return argv[at] in wanted or is_path
 
     def _has_program(self, command: commands_in.Command, way: Way | None) -> bool:
         if not self.program:

@@ -64,7 +64,7 @@ _ALWAYS = frozenset(
     "perlthanks idle byebug irb pry jjs slsh hy bpython ptpython coffee utop janet fennel ecl gcl abcl scheme mit-scheme petite csi gosh bb "
     "clj clojure kotlin scala-cli amm jbang qjs d8 zx csharp fsharpi ghostscript gsc yaegi gore evcxr cling sml poly lfe littler r pforth "
     "bconsole crash debugfs tasksh pee zrun enosys pipesz coresched setpgid pexec multitime logsave setlock ksu runscript dtrace "
-    "systemd-notify systemd-pty-forward systemd-vmspawn mount.fuse mount.fuse3 sshd plink psftp pscp rlogin cu uux minicom ncftp smbclient "
+    "tset reset systemd-notify systemd-pty-forward systemd-vmspawn mount.fuse mount.fuse3 sshd plink psftp pscp rlogin cu uux minicom ncftp smbclient "
     "cadaver agetty alpine neomutt s-nail nail aerc certbot ansible-playbook ansible-pull ansible-test conjure "
     "gvim gview gvimdiff rgvim evim nvi elvis vile micro jed ne helix zile mg jove jmacs jstar rjoe jpico vigr vipw visudo "
     "pic gpic gtroff dvips mpost mtxrun context enscript a2ps ispell ncdu yazi broot dvtm terminator tilix xfce4-terminal lxterminal "
@@ -80,7 +80,7 @@ READERS = frozenset(
     "logname id groups users who w last ps pgrep pkill pidof kill killall sleep seq yes tee expr factor numfmt fold fmt expand unexpand "
     "shuf tsort truncate dd sync chmod chown chgrp mktemp mkfifo mknod which whereis whence where type whatis apropos jq column look "
     "lsof ss netstat ping dig host nslookup gzip gunzip bzip2 bunzip2 bzcat xz unxz xzcat zstd zstdcat unzip base64 base32 iconv "
-    "dos2unix unix2dos locale getent lscpu lsblk lsusb lspci lsmod dmesg tput clear stty tty cd pushd popd dirs".split()
+    "dos2unix unix2dos locale getent lscpu lsblk lsusb lspci lsmod dmesg clear stty tty cd pushd popd dirs".split()
 )
 
 # Modules that `python -m` runs as the program of this name, and that run nothing that a word names
@@ -98,19 +98,15 @@ _HARMLESS_VARIABLE = r"(V|VERBOSE|DEBUG|J|JOBS)=[0-9]*|(PREFIX|prefix|DESTDIR)=[
 _HARMLESS_DEFINITION = (  # of cmake
     r"CMAKE_(BUILD_TYPE|INSTALL_PREFIX|C_STANDARD|CXX_STANDARD)(:\w+)?=[\w./+-]*|\w+(:BOOL)?=(ON|OFF|YES|NO|TRUE|FALSE|0|1)"
 )
-_HARMLESS_SETTING = (  # of git
-    r"(?i:user\.(name|email|signingkey)|init\.defaultbranch|(tag|advice|log|status)\.\w+"
-    r"|pull\.(rebase|ff)|push\.(default|autosetupremote|followtags)|fetch\.(prune|prunetags|parallel)"
-    r"|merge\.(ff|conflictstyle)|rebase\.(autosquash|autostash|updaterefs)|commit\.(gpgsign|verbose)|color\.[\w.]+"
-    r"|core\.(autocrlf|eol|filemode|ignorecase|quotepath|longpaths|symlinks|safecrlf|whitespace|abbrev))"
-)
 # At the beginning of a word: a URL that git or svn reaches by a program, and OpenSSL by a library, which its name names
 _TUNNEL = r"(?s:(?:.*[=+])?(?:ext::|org\.openssl\.engine:|svn\+(?!ssh:)[\w.-]{1,64}:))"
 _HARMLESS_X = (
     r"(dev|utf8|importtime|faulthandler|tracemalloc|showrefcount|no_debug_ranges|int_max_str_digits|perf|gil|cpu_count"
     r"|frozen_modules|warn_default_encoding|safe_path)(=\w*)?"
 )  # of python -X
-_TEST = r"(?i:(^|[._/])tests?([._/]|$)|\.test|test\w*$|\.py$)"  # in the name of a test of unittest
+_DRAWS = r"\||^(?i:msl|mvg):|^batch$|^-script$"
+# An option: no number (`-mtime -7`), no rights (`-perm -u+x`), no text (`-m '- x'`)
+_OPTION = r"-(?=[\w-])(?!\d*\s|\d+[cwbkMG]?$|[ugoa]+[-+=][rwxXst]+$)"
 _RUN = frozenset({"run", "run-script", "r", "start"})
 _READS = frozenset("--get --get-all --get-regexp --get-urlmatch --list -l --get-color --get-colorbool".split())
 # Flags of all programs with subcommands: none of them takes the next word
@@ -179,10 +175,10 @@ def _hands_on(name: str, words: Sequence[str]) -> bool:
     return any(word in use.first or use_of(f"{name} {word}") is not None for word in _RUN.intersection(words))
 
 
-def places(argv: Sequence[str]) -> list[int]:
-    """Return where a subcommand may stand: behind options, which may have values or none."""
-    reached = {1}
-    for at in range(1, len(argv)):
+def places(argv: Sequence[str], starts: Collection[int] = (1,)) -> list[int]:
+    """Return where a subcommand may stand that may stand at `starts`: also behind options, which may have values or none."""
+    reached = {*starts}
+    for at in range(min(starts), len(argv)):
         if at in reached and argv[at][:1] == "-":
             reached |= {at + 1, at + 2}
     return sorted(at for at in reached if at < len(argv))
@@ -236,7 +232,7 @@ def _read(name: str, words: list[str], use: Use) -> _Words | str:
     for word in left:
         if _may_be_option(word):
             return word
-        if word == "--" and not use.has_subcommands:
+        if word == "--" and not use.has_subcommands and not use.wordy:  # `find -- . -exec x` runs x
             options.append((word, ""))
             operands += left
         elif word[:1] != "-" or word == "-":
@@ -247,8 +243,8 @@ def _read(name: str, words: list[str], use: Use) -> _Words | str:
                 break
         else:
             given = _options(word, left, use)
-            if not given or _may_be_option(given[-1].value):
-                return given[-1].value if given else word
+            if isinstance(given, str):
+                return given
             options += [(one.option, one.value) for one in given]
             if given[-1].kind == ".":
                 break
@@ -270,24 +266,25 @@ class _Option(Value):
         return self.kind != ":" and not self.value and not is_flag
 
 
-def _options(word: str, left: Iterator[str], use: Use) -> list[_Option]:
-    """Return the options of a word, with what they take of those `left`; none if one of them is not known to run nothing."""
+def _options(word: str, left: Iterator[str], use: Use) -> list[_Option] | str:
+    """Return the options of a word, with what they take of those `left`; or the word that is not known to run nothing. An
+    option that stands where a value should is none: were the one before it read wrongly, this one would count."""
     if word[:2] == "--" or use.wordy or use.matches(word):
         option, equals, value = word.partition("=")
         takes_next = use.takes_next(option)
         if takes_next is None:
-            return []
-        if takes_next and not equals:
-            value = next(left, "")
+            return word
+        if takes_next and not equals and _is_option(value := next(left, "")):
+            return value
         return [_Option(option, value, ":" if takes_next or equals else "")]
     found: list[_Option] = []
     for at, letter in enumerate(word[1:], 2):
         kind = use.letters.get(letter)
         if kind is None:
-            return []
+            return word
         value = word[at:] if kind else ""
-        if kind in (":", ".") and not value:
-            value = next(left, "")
+        if kind in (":", ".") and not value and _is_option(value := next(left, "")):
+            return value
         found.append(_Option(f"-{letter}", value, kind))
         if kind:
             break
@@ -296,6 +293,10 @@ def _options(word: str, left: Iterator[str], use: Use) -> list[_Option]:
 
 def _may_be_option(word: str) -> bool:
     return isinstance(word, _Names) and word[0] in "*?["
+
+
+def _is_option(word: str) -> bool:
+    return _may_be_option(word) or re.match(_OPTION, word) is not None
 
 
 # --- what else is looked at: each returns the word for which a program may run another one ------------------------
@@ -314,14 +315,14 @@ def _pages(words: _Words) -> str | None:
 
 
 def _image(words: _Words) -> str | None:
-    """A pipe may stand behind a format, and within what is drawn: `png:|CMD`."""
-    given = (*words.operands, *(value for _, value in words.options))
-    return _pages(words) or next((one for one in given if "|" in one), "-script" if words.values("-script") else None)
+    """A pipe may stand behind a format, within what is drawn, or in a script: `png:|CMD`, `msl:-`, `gm batch`."""
+    given = (*words.operands, *(one for option in words.options for one in option))
+    return _pages(words) or next((one for one in given if re.search(_DRAWS, one)), None)
 
 
 def _input(words: _Words) -> str | None:
     """What is to be built or run is not in a file."""
-    given = (*words.values("-f", "--file", "--justfile"), *(one for one in words.operands if one == "-"))
+    given = (*words.values("-f", "--file", "--justfile"), *(one for one in words.operands if one[:1] in "-/."))
     return next((one for one in given if _is_input(one)), None)
 
 
@@ -345,7 +346,7 @@ def _script(words: _Words) -> str | None:
         return _unknown_word(*_known(module, words.rest)) if module in MODULES else module
     given = {option for option, _ in words.options}
     if not words.operands:
-        shows = {"-V", "--version", "-h", "--help", "--test", "-S", *(() if "py" in words.name else ("-v", "-m", "-i"))}
+        shows = {"-V", "--version", "-h", "--help", "--test", *(() if "py" in words.name else ("-v", "-m", "-i", "-S"))}
         return None if given & shows else ""
     script = words.operands[0]
     return script if script[:1] in ("+", "!", "|") or _is_input(script) else None
@@ -359,18 +360,19 @@ def _filters(words: _Words) -> str | None:
 
 def _pytest(words: _Words) -> str | None:
     """`@FILE` holds options."""
-    return _filters(words) or next((one for one in words.operands if one[:1] == "@"), None)
+    return _dashes(words) or _filters(words) or next((one for one in words.operands if one[:1] == "@"), None)
 
 
 def _tests(words: _Words) -> str | None:
     """What is no test is called all the same: `unittest code.interact`."""
-    return next((one for one in words.operands if one != "discover" and not re.search(_TEST, one)), None)
+    return next((one for one in words.operands if one != "discover" and not scripts.is_test(one)), None)
 
 
 def _app(words: _Words) -> str | None:
-    """The name of an application may be a call of any function: `gunicorn 'os:system("CMD")'`."""
-    wanted = r"[\w.]+:\w*(app|create|make)\w*" if words.values("--factory") else r"[\w.]+(:[\w.]+)?"
-    return next((one for one in words.operands if not re.fullmatch(wanted, one)), None)
+    """The name of an application may be a call of any function: `gunicorn 'os:system("CMD")'`. Flask calls what it names."""
+    apps = words.values("-A", "--app")
+    name = r"\w*(app|create|make)\w*" if apps or words.values("--factory") else r"[\w.]+"
+    return next((one for one in (*words.operands, *apps) if not re.fullmatch(rf"[\w./]+(:{name})?", one)), None)
 
 
 def _remote(words: _Words) -> str | None:
@@ -384,7 +386,7 @@ def _config(words: _Words) -> str | None:
     if len(words.operands) < 2 or _names(words.operands):
         return _names(words.operands)
     key = words.operands[0]
-    return None if key in ("list", "get") or re.fullmatch(_HARMLESS_SETTING, key) else key
+    return None if key in ("list", "get") or scripts.is_harmless_setting(key) else key
 
 
 def _sed(words: _Words) -> str | None:
@@ -416,9 +418,8 @@ def _make(words: _Words) -> str | None:
 
 
 def _cmake(words: _Words) -> str | None:
-    if words.values("--"):
-        return "--"  # what follows is for make
-    return next((one for one in words.values("-D") if not re.fullmatch(_HARMLESS_DEFINITION, one)), None)
+    other = next((one for one in words.values("-D") if not re.fullmatch(_HARMLESS_DEFINITION, one)), None)
+    return _dashes(words) or other
 
 
 def _package(words: _Words) -> str | None:
@@ -434,15 +435,15 @@ def _scripts(words: _Words) -> str | None:
 
 
 def _goals(words: _Words) -> str | None:
-    return next((one for one in words.operands if ":" in one), None) or _input(words)
+    return next((one for one in words.operands if ":" in one or one[:1] == "@"), None) or _input(words)
 
 
-def _gh(words: _Words) -> str | None:
-    return "--" if words.values("--") else None  # what follows is for git
+def _dashes(words: _Words) -> str | None:
+    return "--" if words.values("--") else None  # what follows is for git or make, or holds options all the same
 
 
 _CHECKS: dict[str, Callable[[_Words], str | None]] = {
     "": _operands, "pages": _pages, "compiler": _pages, "script": _script, "remote": _remote, "config": _config, "sed": _sed,
-    "awk": _awk, "sql": _sql, "archive": _archive, "make": _make, "cmake": _cmake, "goals": _goals, "gh": _gh,
+    "awk": _awk, "sql": _sql, "archive": _archive, "make": _make, "cmake": _cmake, "goals": _goals, "dashes": _dashes,
     "package": _package, "scripts": _scripts, "image": _image, "input": _input, "pytest": _pytest, "tests": _tests, "app": _app,
 }  # fmt: skip

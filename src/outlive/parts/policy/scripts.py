@@ -1,4 +1,5 @@
-"""Scripts in a word of which it is known that they run nothing: the plain part of sed, awk and SQLite's language.
+"""Scripts in a word of which it is known that they run nothing: the plain part of sed, awk and SQLite's language;
+and the names of tests and of settings of git.
 
 Each pattern describes what is known, so that a script with anything else is not.
 """
@@ -21,11 +22,22 @@ _COMMAND = (
 # awk: no pipe, no `system`, no call by name; a slash is a division, or begins a pattern where an operand stands
 _AWK = (
     r'"(?>(?:[^"\\\n]|\\[^\n])*)"'
-    r'|(?:(?<=[~(,!{};&|\n])|^)[ \t]*+/(?>(?:[^/\\\n"\[]|\\[^\n]|\[\^?+\]?+(?>(?:[^]/\\\n"]|\\[^]/\n"])*)\])*)/'
+    r'|(?:(?<=[~(,!{};&|\n])|^)[ \t]*+/(?>(?:[^/\\\n"\[]|\\[^\n]|\[\^?+\]?+(?>(?:[^][/\\\n"]|\[:[a-z]+:\]|\\[^][/\n"])*)\])*)/'
     r"|(?<=[0-9\]])[ \t]*+/|(?<=[\w)])[ \t]*+/(?=[^/\n]*$)"
     r"|\|\||(?!\w*system)[A-Za-z_]\w*|[0-9]+|[^\w\"|@\\#`/]"
 )
 _DOT = r"\.(tables|schema|databases|indexes|indices|dump|fullschema)(\s+[\w%]+)?"
+_SETTING = (  # of git
+    r"(?i:user\.(name|email|signingkey)|init\.defaultbranch|(tag|advice|log|status)\.\w+"
+    r"|pull\.(rebase|ff)|push\.(default|autosetupremote|followtags)|fetch\.(prune|prunetags|parallel)"
+    r"|merge\.(ff|conflictstyle)|rebase\.(autosquash|autostash|updaterefs)|commit\.(gpgsign|verbose)|color\.[\w.]+"
+    r"|core\.(autocrlf|eol|filemode|ignorecase|quotepath|longpaths|symlinks|safecrlf|whitespace|abbrev))"
+)
+# unittest calls what the last word names: `pdb.test` reads commands
+_TEST = (
+    r"(?i:\w*test\w*)|(?:[\w.-]+/)*tests?(?:/[\w-]+)*/?|[\w./-]+\.py"
+    r"|(?:[\w./-]+\.)?(?:tests|test_\w+|\w+_tests?|\w*Tests?\w*)(?:\.[A-Z]\w*)?"
+)
 _CALLS = r"(?i)\b(edit|load_extension)\b"
 
 
@@ -40,6 +52,14 @@ def is_harmless_awk(script: str) -> bool:
 def is_harmless_sql(text: str) -> bool:
     text = text.strip()
     return bool(re.fullmatch(_DOT, text)) if text.startswith(".") else not re.search(_CALLS, text)
+
+
+def is_harmless_setting(key: str) -> bool:
+    return re.fullmatch(_SETTING, key) is not None
+
+
+def is_test(name: str) -> bool:
+    return re.fullmatch(_TEST, name) is not None
 
 
 def _is_whole(pattern: str, text: str) -> bool:
