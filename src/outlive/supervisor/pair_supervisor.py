@@ -129,7 +129,7 @@ class PairSupervisor:
         self._escrow.empty()
         gc.collect()  # an object that is collected later would close a file of the next job
         signals.forget_wakeup()
-        prctl.close_others(self._own)
+        fds.close_others(self._own)
         prctl.rename(tree.SUPERVISOR)
 
 

@@ -224,13 +224,3 @@ def cloexec_from(first: int) -> None:
                 os.set_inheritable(fd, False)
             except OSError:  # the fd of the listing itself, closed by now
                 continue
-
-
-def close_others(keep: set[int]) -> None:
-    """Close all fds from 3 on but `keep`: an inherited listening socket would keep its port busy for ever."""
-    first = 3
-    for fd in sorted(keep - {0, 1, 2}):
-        os.closerange(first, fd)
-        first = fd + 1
-    if not close_from(first):
-        os.closerange(first, open_fds()[-1] + 1)  # `closerange` would try each number up to a high limit

@@ -7,7 +7,7 @@ import fcntl
 import os
 import signal
 import struct
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from outlive.core.record import Value
@@ -125,9 +125,9 @@ def _spawn_found(found: Found, env: Mapping[str, str], moves: list[Action], prep
     """Start a program as execvpe(3) does."""
 
     def start(program: str, words: list[str]) -> int:
-        defaults = signals.all_resettable()
         if prepare is not None:
-            return _start_prepared(program, words, env, moves, defaults, prepare)
+            return _start_prepared(program, words, env, moves, prepare)
+        defaults = signals.all_resettable()
         return os.posix_spawn(program, words, env, file_actions=moves, setsid=True, setsigmask=(), setsigdef=defaults)
 
     try:
@@ -189,8 +189,7 @@ def _start_prepared(
     program: str,
     argv: Sequence[str],
     env: Mapping[str, str],
-    actions: Sequence[tuple[Any, ...]],
-    defaults: Iterable[int],
+    actions: Sequence[Action],
     prepare: Callable[[], None],
 ) -> int:
     """Do as posix_spawn(3), and call `prepare` in the new process, which puts it into a control group or sets limits.
@@ -204,7 +203,7 @@ def _start_prepared(
     with fds.Closing(writer):
         pid = os.fork()
         if pid == 0:
-            _become(program, argv, env, actions, defaults, prepare, writer)
+            _become(program, argv, env, actions, prepare, writer)
     with fds.Closing(reader):
         failure = os.read(reader, _ERROR.size)
     if failure:
@@ -229,8 +228,7 @@ def _become(
     program: str,
     argv: Sequence[str],
     env: Mapping[str, str],
-    actions: Sequence[tuple[Any, ...]],
-    defaults: Iterable[int],
+    actions: Sequence[Action],
     prepare: Callable[[], None],
     writer: int,
 ) -> None:
@@ -238,7 +236,7 @@ def _become(
     try:
         os.setsid()
         signal.set_wakeup_fd(-1)
-        for number in defaults:
+        for number in signals.all_resettable():
             signal.signal(number, signal.SIG_DFL)
         prepare()
         for kind, *values in actions:
