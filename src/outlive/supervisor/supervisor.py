@@ -279,15 +279,12 @@ class Supervisor:
         self._recorder.sinks.finished(self._record.current_definition(), state)
         self._input.end()
         self._reap_orphans()
-        left = len(self._members.living(not self._parent))
-        if self._recorder.searches and not left:
-            self._is_left = True  # nothing but the mark says that hits may be owed
-        else:
-            self._is_left = bool(left)
-            if left:
-                self._job.mark_left()
-            else:
-                self._job.unmark_live()  # what is owed is on disk: a reader can see it without the mark
+        left = len(self._members.living())
+        self._is_left = bool(left) or self._recorder.searches  # nothing but the mark says that hits may be owed
+        if left:
+            self._job.mark_left()
+        elif not self._is_left:
+            self._job.unmark_live()  # what is owed is on disk: a reader can see it without the mark
         self._recorder.left_behind(left)
         self._check_done()
 
@@ -299,7 +296,7 @@ class Supervisor:
             # missing cannot keep this process
             look.after(_LINGER_CHECK_S)
             return
-        living = bool(self._members.killable(not self._parent))
+        living = bool(self._members.killable())
         if not living and not self._pump.look_again():
             self._loop.stop()
         elif not self._parent:  # an adopter gets no SIGCHLD
