@@ -23,13 +23,6 @@ class Mount(Value):
     options: list[str]
 
 
-# File systems whose files are settings of the kernel, and of no user
-OF_KERNEL = frozenset(
-    "proc sysfs cgroup cgroup2 devtmpfs devpts debugfs tracefs securityfs configfs pstore bpf efivarfs selinuxfs smackfs "
-    "fusectl binfmt_misc mqueue resctrl nfsd rpc_pipefs".split()
-)
-
-
 def mounts() -> Iterator[Mount]:
     """Yield all mounts, of two at one place the upper one last; none where /proc does not say."""
     for line in content(_MOUNTS).decode("utf-8", "surrogateescape").split("\n"):
