@@ -141,7 +141,8 @@ class EventRecorder:
 
     def note_end(self, state: State) -> None:
         """Have parts note the end elsewhere."""
-        self._notes.ended(self._job.job_id, state)
+        for one in self._notes:
+            one.ended(self._job.job_id, state)
 
     def silence(self) -> None:
         """Tell no sink of anything any more: the job is being removed."""
