@@ -36,7 +36,7 @@ def started(script: str, word: bytes) -> tuple[str, int]:
         high = {target: os.dup2(fd, 200 + target) for target, fd in {**own, 20: program}.items()}
         try:
             words = ["/proc/self/fd/20", "-", "/bin/sh", "sh", "-c", script]
-            pid = spawn.spawn(words, {"PATH": os.environ["PATH"]}, high, cwd="/")
+            pid = spawn.spawn(words, {"PATH": os.environ["PATH"]}, high, spawn.How("/"))
         finally:
             for fd in (writing, program, listed, nothing, *high.values()):
                 os.close(fd)
