@@ -123,7 +123,6 @@ class Supervisor:
             gets_sigchld=parent and job_fds.report is None,
         )
         self._sampling = Sampling(loop, job, self._members.pids, self._reaper, lambda: self._pump.end)
-        self._is_left = False  # whether the root says that the job left processes
         self._input = NoInput()
         if job_fds.master is not None or job_fds.stdin is not None:
             self._input = Input(job, loop, job_fds, self._pump, self._members, record, self._recorder.tell)
@@ -280,10 +279,9 @@ class Supervisor:
         self._input.end()
         self._reap_orphans()
         left = len(self._members.living())
-        self._is_left = bool(left) or self._recorder.searches  # nothing but the mark says that hits may be owed
         if left:
             self._job.mark_left()
-        elif not self._is_left:
+        elif not self._recorder.searches:  # else nothing but the mark says that hits may be owed
             self._job.unmark_live()  # what is owed is on disk: a reader can see it without the mark
         self._recorder.left_behind(left)
         self._check_done()
@@ -319,8 +317,7 @@ class Supervisor:
         self._reaper.remove_group()
         self._job.release_reserve()
         self._job.remove_io()
-        if self._is_left:
-            self._job.unmark_live()
+        self._job.unmark_live()
         fault_points.at("end_unlinked")
         self._recorder.close()
         self._control.close()
@@ -329,7 +326,7 @@ class Supervisor:
     # --- what the definition asks for ---
 
     def _time_out(self) -> None:
-        self._asked.time_out("timeout")
+        self._asked.over_limit("timeout")
 
     def _idle(self) -> None:
         quiet = time.monotonic() - self._pump.last_output
@@ -337,7 +334,7 @@ class Supervisor:
         if left > 0:
             self._timers[Event.IDLE].after(left)
         else:
-            self._asked.time_out("idle_timeout")
+            self._asked.over_limit("idle_timeout")
 
     def _progress(self) -> None:
         self._record.write()
