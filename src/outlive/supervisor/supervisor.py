@@ -314,7 +314,8 @@ class Supervisor:
             self._record.state = last
             self._record.write()
         self._quota.finish()
-        self._reaper.remove_group()
+        if self._reaper.group is not None:
+            self._reaper.group.remove()
         self._job.release_reserve()
         self._job.remove_io()
         self._job.unmark_live()

@@ -84,3 +84,14 @@ class Mask:
 
     def close(self) -> None:
         os.close(self._fd)
+
+
+def joined(places: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Return the places in order; those that overlap or touch become one."""
+    found: list[tuple[int, int]] = []
+    for start, stop in sorted(places):
+        if found and start <= found[-1][1]:
+            found[-1] = found[-1][0], max(stop, found[-1][1])
+        else:
+            found.append((start, stop))
+    return found

@@ -144,10 +144,6 @@ class Reaper:
         memory = None if self.group is None else self.group.memory_bytes()
         return living.memory_bytes if memory is None else memory
 
-    def remove_group(self) -> None:
-        if self.group is not None:
-            self.group.remove()
-
     def usage(self) -> Usage | None:
         """Return what the ended processes of the job used, as a state keeps it; None where that is
         not known, as of a command that is not a child of this process."""
