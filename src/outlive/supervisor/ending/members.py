@@ -97,13 +97,6 @@ class Reaper:
             self._add(used, least=max(self._least, prctl.own_peak_bytes()))
         return status
 
-    def reap(self, pid: int | None) -> None:
-        """Reap the command, which has ended."""
-        if not self._parent or pid is None:
-            return
-        with suppress(ChildProcessError):
-            os.waitpid(pid, os.WNOHANG)
-
     def orphans(self, command: int | None, sinks: Sinks) -> bool:
         """Reap descendants that lost their parent, but not the command. Return whether one of them
         was a process of the job. By pid: waitid(P_ALL, WNOWAIT) would return the command again and
