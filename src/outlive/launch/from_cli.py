@@ -98,7 +98,7 @@ def _become_pair(sock: socket.socket, supervisor_sock: socket.socket) -> None:
     try:
         os.setsid()
         fds.null_stdio()
-        fds.close_few({sock.fileno(), supervisor_sock.fileno()})
+        fds.close_others({sock.fileno(), supervisor_sock.fileno()})
         guardian = _guardian()
         gc.freeze()
         gc.enable()

@@ -11,7 +11,7 @@ from __future__ import annotations
 import _thread
 import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -30,13 +30,13 @@ _BYTE = 0  # of a full file: locked by the process that renames it
 
 class Deletions:
     """Writes down which jobs were deleted. `by`: gc, automatic, or the caller who removed them.
-    `noted`: is called with the path of the root, the id and the bound of each job, and notes it
+    `noting`: each is called with the path of the root, the id and the bound of each job, and notes it
     elsewhere. A context manager."""
 
-    def __init__(self, store: Store, by: str, noted: Callable[[str, str, str], None] | None = None) -> None:
+    def __init__(self, store: Store, by: str, noting: Sequence[Callable[[str, str, str], None]] = ()) -> None:
         self._store = store
         self._by = by
-        self._noted = noted
+        self._noting = noting
         self._fd = -1
         self._held = b""  # what did not fit on a full disk, where a deletion makes room
         self._appending = _thread.allocate_lock()  # see fds.py
@@ -57,8 +57,8 @@ class Deletions:
         entry |= more
         with self._appending, suppress(OSError):  # full, or another kind of file in its place
             self._append(json.dumps(entry).encode() + b"\n")
-        if self._noted is not None:
-            self._noted(self._store.path, job_id, bound)
+        for note_elsewhere in self._noting:
+            note_elsewhere(self._store.path, job_id, bound)
 
     def _append(self, line: bytes) -> None:
         """Append with one write(2), since several processes may be at it, and what is held with it."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import suppress
 from typing import Any
 
 from outlive import __version__, errors
@@ -46,12 +47,7 @@ def write(job: JobDir, process: str, error: BaseException) -> None:
 def write_for(root: str, job_id: str, process: str, error: BaseException) -> None:
     """Record it in the directory of a job that this process has not open, if that is still
     there. Never raises."""
-    path = os.path.join(root, job_id)
-    try:
-        fd = os.open(path, DIRECTORY)
-    except OSError:
-        return
-    with JobDir(root, job_id, fd) as job:
+    with suppress(OSError), JobDir(root, job_id, os.open(os.path.join(root, job_id), DIRECTORY)) as job:
         write(job, process, error)
 
 

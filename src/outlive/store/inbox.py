@@ -151,7 +151,9 @@ class Inbox:
     @classmethod
     def every(cls, store: Store) -> list[Inbox]:
         """Return the inboxes of all sessions. They take nothing of other sessions."""
-        return [cls(store, name) for name in _names(store)]
+        with suppress(OSError):
+            return [cls(store, name) for name in sorted(names_in(store.fd, PENDING))]
+        return []
 
     def host(self) -> Client | None:
         """Return the process of the client that started the session's server; None if that is not known."""
@@ -344,17 +346,10 @@ class Inbox:
             os.unlink(f"{self._place}/{job_id}", dir_fd=self._store.fd)
 
 
-def _names(store: Store) -> list[str]:
-    try:
-        return sorted(names_in(store.fd, PENDING))
-    except OSError:
-        return []
-
-
 def has_connection(store: Store, name: str) -> bool:
     """Return whether the session of an inbox has a live connection, in whichever directory."""
-    session = name.partition(".")[2]
-    return any(Inbox(store, one).is_live() for one in _names(store) if one.partition(".")[2] == session)
+    session = Inbox(store, name).session
+    return any(inbox.is_live() for inbox in Inbox.every(store) if inbox.session == session)
 
 
 def forget_removed(store: Store) -> None:

@@ -8,6 +8,7 @@ from contextlib import suppress
 from outlive.store.job_dir import LOCK, NEW, JobDir, Locks
 from outlive.store.root import TEMPORARY, Store, remove_tree
 from outlive.system import fault_points
+from outlive.system.fds import DIRECTORY
 
 
 class NewJob:
@@ -24,7 +25,7 @@ class NewJob:
         fault_points.at("make_directory")
         fd = -1
         try:
-            fd = os.open(self.temporary, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=store.fd)
+            fd = os.open(self.temporary, DIRECTORY, dir_fd=store.fd)
             self.dir = JobDir(store.path, job_id, fd)
             self.dir.secrets_of = store.secrets_of
             self.dir.make_io()
@@ -33,7 +34,7 @@ class NewJob:
         except BaseException:
             if fd >= 0:
                 os.close(fd)
-            self._remove()
+            remove_tree(store.fd, self.temporary)
             raise
 
     def publish(self) -> None:
@@ -51,13 +52,10 @@ class NewJob:
         """
         self.dir.unmark_live()
         with suppress(OSError):
-            self._remove()
+            remove_tree(self.store.fd, self.temporary)
         self.close()
 
     def close(self) -> None:
         if self.locks is not None:
             self.locks.close()
         self.dir.close()
-
-    def _remove(self) -> None:
-        remove_tree(self.store.fd, self.temporary)

@@ -198,26 +198,10 @@ class Notes:
         whose own job is over, by any of its threads, right before the deletion."""
 
 
-class AllNotes(Notes):
-    """What all parts note for one job."""
-
-    def __init__(self, each: Sequence[Notes]) -> None:
-        super().__init__({})
-        self.each = each
-
-    def ended(self, job_id: str, state: State) -> None:
-        for one in self.each:
-            one.ended(job_id, state)
-
-    def deleted(self, root: str, job_id: str, bound: str) -> None:
-        for one in self.each:
-            one.deleted(root, job_id, bound)
-
-
-def notes_of(request: Request) -> AllNotes:
+def notes_of(request: Request) -> list[Notes]:
     """Return what parts that are installed here note for the job of a request."""
     made: list[Notes] = []
     for name, given in request.parts.items():
         with suppress(ModuleNotFoundError):  # of a caller with another version of outlive; the job goes on
             made.append(import_module(parts.in_supervisor(name)).NOTES(given))
-    return AllNotes(made)
+    return made

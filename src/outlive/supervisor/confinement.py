@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import socket
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from outlive import parts
 from outlive.core.record import Value
@@ -28,22 +28,9 @@ class Inside(Value):
     init: int
 
 
-class How(Value):
-    """In which directory a command starts, with which umask (None: ours), and whether its stdin is a
-    terminal. `folder`: an fd of the directory of its job, for the record of what is there before
-    it. `prepare`: see spawn.spawn. `cwd_id`: device and inode of the directory, if it has to
-    be exactly this one."""
-
-    cwd: str
-    umask: int | None
-    terminal: bool
-    folder: int
-    prepare: Callable[[], None] | None = None
-    cwd_id: list[int] | None = None
-
-
 class Confinement(ABC):
-    """Starts commands in a sandbox, and reads what process 1 of it reports. `here` is the supervisor's end of the socket."""
+    """Starts commands in a sandbox, and reads what process 1 of it reports. `here` is the supervisor's end of the socket;
+    `folder`: an fd of the directory of the job, for the record of what is in its workspace before it."""
 
     @abstractmethod
     def report_pair(self) -> tuple[socket.socket, socket.socket]:
@@ -57,10 +44,11 @@ class Confinement(ABC):
         env: Mapping[str, str],
         stdio: Mapping[int, int],
         *,
-        how: How,
+        how: spawn.How,
+        folder: int,
         report: tuple[socket.socket, socket.socket],
     ) -> Inside:
-        """Start `argv` in the sandbox.
+        """Start `argv` in the sandbox, which has a terminal if `how` names one: fds 0, 1 and 2 of `stdio`.
 
         `stdio`: the fds 0, 1 and 2 of the command, that of its script, and those that stay open as long as the sandbox.
         Errors: Unavailable and spawn.BeforeExec if nothing ran; OSError of execve(2).
@@ -82,7 +70,13 @@ class Confinement(ABC):
 
     @abstractmethod
     def start_sink(
-        self, sandbox: Sandbox, words: list[str], env: Mapping[str, str], stdio: Mapping[int, int], how: How
+        self,
+        sandbox: Sandbox,
+        words: list[str],
+        env: Mapping[str, str],
+        stdio: Mapping[int, int],
+        how: spawn.How,
+        folder: int,
     ) -> int:
         """Start a notification command in a sandbox like that of its job, and return its pid. Errors: OSError."""
 

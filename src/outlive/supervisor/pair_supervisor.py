@@ -129,7 +129,7 @@ class PairSupervisor:
         self._escrow.empty()
         gc.collect()  # an object that is collected later would close a file of the next job
         signals.forget_wakeup()
-        prctl.close_others(self._own)
+        fds.close_others(self._own)
         prctl.rename(tree.SUPERVISOR)
 
 
@@ -155,7 +155,8 @@ def collect_if_due(request: Request, before: Callable[[], None] = lambda: None) 
         if is_due:
             before()
             os.nice(_GC_NICE)  # for good: only root may go back
-            automatic.collect(Store.existing(request.root), request.bounds, added.notes_of(request).deleted)
+            noting = [one.deleted for one in added.notes_of(request)]
+            automatic.collect(Store.existing(request.root), request.bounds, noting)
     except (OSError, OutliveError):
         pass
     except Exception as error:  # noqa: BLE001 - the job is over, whatever is wrong with the others

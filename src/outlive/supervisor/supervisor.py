@@ -124,7 +124,6 @@ class Supervisor:
         )
         self._sampling = Sampling(loop, job, self._members.pids, self._reaper, lambda: self._pump.end)
         self._is_looked_at = False  # whether its workspace was, when nothing of it ran any more
-        self._is_left = False  # whether the root says that the job left processes
         self._input = NoInput()
         if job_fds.master is not None or job_fds.stdin is not None:
             self._input = Input(job, loop, job_fds, self._pump, self._members, record, self._recorder.tell)
@@ -280,15 +279,11 @@ class Supervisor:
         self._recorder.sinks.finished(self._record.current_definition(), state)
         self._input.end()
         self._reap_orphans()
-        left = len(self._members.living(not self._parent))
-        if self._recorder.searches and not left:
-            self._is_left = True  # nothing but the mark says that hits may be owed
-        else:
-            self._is_left = bool(left)
-            if left:
-                self._job.mark_left()
-            else:
-                self._job.unmark_live()  # what is owed is on disk: a reader can see it without the mark
+        left = len(self._members.living())
+        if left:
+            self._job.mark_left()
+        elif not self._recorder.searches:  # else nothing but the mark says that hits may be owed
+            self._job.unmark_live()  # what is owed is on disk: a reader can see it without the mark
         self._recorder.left_behind(left)
         self._check_done()
 
@@ -300,13 +295,14 @@ class Supervisor:
             # missing cannot keep this process
             look.after(_LINGER_CHECK_S)
             return
-        living = bool(self._members.killable(not self._parent))
+        living = bool(self._members.killable())
+        if not living and not self._pump.look_again():
+            self._loop.stop()
+            return
         if not living and not self._is_looked_at:  # another job may hold the pipes for long
             self._is_looked_at = True
             self._look_at_workspace()
-        if not living and not self._pump.look_again():
-            self._loop.stop()
-        elif not self._parent:  # an adopter gets no SIGCHLD
+        if not self._parent:  # an adopter gets no SIGCHLD
             look.after(_LINGER_CHECK_S)
         elif self._pump.ended:  # a descendant may open its stdout again, by name
             look.after(_REOPENED_CHECK_S)
@@ -323,11 +319,11 @@ class Supervisor:
             self._record.state = last
             self._record.write()
         self._quota.finish()
-        self._reaper.remove_group()
+        if self._reaper.group is not None:
+            self._reaper.group.remove()
         self._job.release_reserve()
         self._job.remove_io()
-        if self._is_left:
-            self._job.unmark_live()
+        self._job.unmark_live()
         fault_points.at("end_unlinked")
         self._recorder.close()
         self._control.close()
@@ -342,7 +338,7 @@ class Supervisor:
     # --- what the definition asks for ---
 
     def _time_out(self) -> None:
-        self._asked.time_out("timeout")
+        self._asked.over_limit("timeout")
 
     def _idle(self) -> None:
         quiet = time.monotonic() - self._pump.last_output
@@ -350,7 +346,7 @@ class Supervisor:
         if left > 0:
             self._timers[Event.IDLE].after(left)
         else:
-            self._asked.time_out("idle_timeout")
+            self._asked.over_limit("idle_timeout")
 
     def _progress(self) -> None:
         self._record.write()

@@ -48,15 +48,6 @@ class Group(Value):
         names = ("memory.events.local", "memory.events") if self.version == 2 else ("memory.oom_control",)
         return next((table["oom_kill"] for table in map(self.table, names) if "oom_kill" in table), None)
 
-    def memory_limit(self) -> int | None:
-        """Return its limit in bytes; None if it has none (a group above may have one)."""
-        text = self.read("memory.max" if self.version == 2 else "memory.limit_in_bytes")
-        return int(text) if text.isdigit() and int(text) < 2**62 else None
-
-    def dies_as_one(self) -> bool:
-        """Return whether the kernel ends all of its processes when it ends one for lack of memory."""
-        return self.version == 2 and self.read("memory.oom.group") == "1"
-
 
 def _text(path: str) -> str:
     return fds.content(path).decode("utf-8", "replace")

@@ -37,11 +37,11 @@ def fork_into(body: Callable[[], int], keep: set[int], title: str, *, clean: boo
 def leave(keep: set[int], title: str, *, clean: bool = False) -> None:
     """Leave behind what this process inherited, as the child of `fork_into` does."""
     if clean:
-        prctl.close_others(keep)
+        fds.close_others(keep)
         signals.forget_wakeup()
     else:
         fds.null_stdio()
-        prctl.close_others(keep)
+        fds.close_others(keep)
         os.chdir("/")
         signals.clean_slate()
     prctl.rename(title)

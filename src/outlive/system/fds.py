@@ -1,4 +1,4 @@
-"""File descriptors: keeping them, and passing them between processes. Closing all others: prctl.py."""
+"""File descriptors: keeping them, and closing all others, and passing them between processes."""
 
 from __future__ import annotations
 
@@ -42,14 +42,12 @@ def open_standard() -> None:
             setattr(sys, name, open(fd, "w" if fd else "r", closefd=False))  # Python has None there
 
 
-def close_few(keep: set[int]) -> None:
-    """Close what is open from 3 on but `keep`, one by one: for a process that has little open (`close_others` of prctl.py)."""
-    for fd in open_fds():
-        if fd > 2 and fd not in keep:
-            try:
-                os.close(fd)
-            except OSError:  # that of the listing itself, closed by now
-                continue
+def close_others(keep: set[int]) -> None:
+    """Close all fds from 3 on but `keep`: an inherited listening socket would keep its port busy for ever."""
+    first = 3
+    for fd in (*sorted(keep - {0, 1, 2}), open_fds()[-1] + 1):
+        os.closerange(first, fd)
+        first = fd + 1
 
 
 def null_stdio() -> None:

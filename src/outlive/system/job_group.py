@@ -92,13 +92,6 @@ class JobGroup:
         return gone
 
 
-def remove_recorded(recorded: OwnGroup) -> None:
-    """Remove the group of a job whose supervisors were killed, if nothing lives in it."""
-    group = JobGroup.of(recorded)
-    if group is not None:
-        group.remove()
-
-
 def group_at(place: str) -> cgroup.Group:
     """Return a directory as a group; without one nothing can be read."""
     return cgroup.Group(place or os.devnull, "", 2)

@@ -23,13 +23,6 @@ class Mount(Value):
     options: list[str]
 
 
-# File systems whose files are settings of the kernel, and of no user
-OF_KERNEL = frozenset(
-    "proc sysfs cgroup cgroup2 devtmpfs devpts debugfs tracefs securityfs configfs pstore bpf efivarfs selinuxfs smackfs "
-    "fusectl binfmt_misc mqueue resctrl nfsd rpc_pipefs".split()
-)
-
-
 def mounts() -> Iterator[Mount]:
     """Yield all mounts, of two at one place the upper one last; none where /proc does not say."""
     for line in content(_MOUNTS).decode("utf-8", "surrogateescape").split("\n"):
@@ -41,9 +34,14 @@ def mounts() -> Iterator[Mount]:
             )
 
 
-def holding(path: str) -> Mount | None:
-    """Return the mount that an absolute path without links lies on; None where /proc does not say."""
-    return _holding(path, mounts())
+def holding(path: str, every: Iterable[Mount] | None = None) -> Mount | None:
+    """Return the mount that an absolute path without links lies on; None where /proc does not say. `every`: all mounts, if
+    they were read before."""
+    best: Mount | None = None
+    for mount in mounts() if every is None else every:
+        if is_in(path, [mount.point]) and (best is None or len(mount.point) >= len(best.point)):
+            best = mount
+    return best
 
 
 def other_names(paths: Sequence[str], *, below: bool = True) -> list[str]:
@@ -52,7 +50,7 @@ def other_names(paths: Sequence[str], *, below: bool = True) -> list[str]:
     every = [*mounts()]
     found: dict[str, None] = {}
     for path in dict.fromkeys(paths):
-        here = _holding(path, every)
+        here = holding(path, every)
         if here is None:
             continue
         inner_ones = [(one, one.root) for one in every if below and one is not here and is_in(one.point, [path])]
@@ -74,14 +72,6 @@ def _others(shown: Mount, inner: str, every: Iterable[Mount]) -> Iterator[str]:
 def _joined(top: str, path: str, above: str) -> str:
     """Return the path below `top` of what is `path` below `above`."""
     return (top.rstrip("/") + path.removeprefix(above.rstrip("/"))).rstrip("/") or "/"
-
-
-def _holding(path: str, every: Iterable[Mount]) -> Mount | None:
-    best: Mount | None = None
-    for mount in every:
-        if path == mount.point or path.startswith(mount.point.rstrip("/") + "/"):
-            best = mount if best is None or len(mount.point) >= len(best.point) else best
-    return best
 
 
 def _unescaped(text: str) -> str:

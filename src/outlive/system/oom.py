@@ -34,17 +34,6 @@ def set_score(wanted: int) -> bool:
     return True
 
 
-def may_fall() -> bool:
-    """Return whether this process may lower its score. It is tried, and put back."""
-    now = score()
-    if now is None or now <= -1000:
-        return now is not None
-    if not set_score(now - 1):
-        return False
-    set_score(now)
-    return True
-
-
 def spare() -> None:
     """Let the kernel end other processes before this one, as far as that is permitted; commands
     that are started inside `AsCaller` are not spared. Where it is not permitted nothing changes."""

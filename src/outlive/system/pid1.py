@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 
-from outlive.system import fds, prctl
+from outlive.system import fds
 
 _PASSED_ON = (
     signal.SIGTERM,
@@ -31,7 +31,7 @@ def leave_it() -> None:
         return
     try:
         fds.null_stdio()  # a reader of the child's output must see it close
-        prctl.close_others(set())
+        fds.close_others(set())
         # Process 1 has no default dispositions: without a handler TERM would have no effect
         for number in _PASSED_ON:
             signal.signal(number, lambda number, _: os.kill(child, number))

@@ -89,16 +89,6 @@ def end_with_parent() -> None:
         _libc("prctl", _PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
 
 
-def close_from(first: int, *, at_exec: bool = False) -> bool:
-    """Close every fd from `first` on, or with `at_exec` mark them close-on-exec; return False where
-    close_range(2) cannot do it (before Linux 5.9, and 5.11)."""
-    flags = _CLOSE_RANGE_CLOEXEC if at_exec else 0
-    try:
-        return _libc("syscall", _SYS_CLOSE_RANGE, first, -1, flags) == 0
-    except OSError:  # a libc without syscall()
-        return False
-
-
 def watch(path: str) -> int:
     """Return a new fd that becomes readable when a process changes the times of the file at `path`, or closes it after it was
     opened to write to it, by SIGKILL too. In that case the locks of that process are gone a moment later. Errors: OSError
@@ -214,23 +204,16 @@ def _waitid_number() -> int:
     return _waitid
 
 
-def cloexec_from(first: int) -> None:
-    """Mark every fd from `first` on close-on-exec. `recv_fds` returns inheritable fds whatever flags say."""
-    if close_from(first, at_exec=True):
-        return
+def cloexec_from(first: int) -> bool:
+    """Mark every fd from `first` on close-on-exec, whoever opened it; return whether close_range(2) did it at once (before
+    Linux 5.11 it cannot)."""
+    with suppress(OSError):  # a libc without syscall()
+        if _libc("syscall", _SYS_CLOSE_RANGE, first, -1, _CLOSE_RANGE_CLOEXEC) == 0:
+            return True
     for fd in open_fds():
         if fd >= first:
             try:
                 os.set_inheritable(fd, False)
             except OSError:  # the fd of the listing itself, closed by now
                 continue
-
-
-def close_others(keep: set[int]) -> None:
-    """Close all fds from 3 on but `keep`: an inherited listening socket would keep its port busy for ever."""
-    first = 3
-    for fd in sorted(keep - {0, 1, 2}):
-        os.closerange(first, fd)
-        first = fd + 1
-    if not close_from(first):
-        os.closerange(first, open_fds()[-1] + 1)  # `closerange` would try each number up to a high limit
+    return False

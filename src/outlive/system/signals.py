@@ -83,7 +83,8 @@ def number_of(text: str) -> int | None:
         if count != word:
             number = int(first) + sign * int(count) if count.isascii() and count.isdigit() and len(count) < 3 else 0
             return number if signal.SIGRTMIN <= number <= signal.SIGRTMAX else None
-    return _numbers().get(word)
+    named = signal.Signals.__members__.get(word)
+    return None if named is None else int(named)
 
 
 def ends(number: int) -> bool:
@@ -93,21 +94,11 @@ def ends(number: int) -> bool:
 
 def name_of(number: int) -> str:
     """Return SIGTERM for 15, SIGRTMIN+n for a signal without a name of its own."""
-    name = _names().get(number)
-    if name is not None:
-        return name
-    return f"SIGRTMIN+{number - signal.SIGRTMIN}" if number > signal.SIGRTMIN else f"SIG{number}"
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"SIGRTMIN+{number - signal.SIGRTMIN}" if number > signal.SIGRTMIN else f"SIG{number}"
 
 
 def names() -> list[str]:
-    return sorted(name for number, name in _names().items() if is_valid(number))
-
-
-def _numbers() -> dict[str, int]:
-    """Return name → number, with second names of the same number."""
-    return {name: int(getattr(signal, name)) for name in dir(signal) if name.startswith("SIG") and name[3] != "_"}
-
-
-def _names() -> dict[int, str]:
-    """Return one name for each number: of several the first by the alphabet, as signal.Signals has it."""
-    return {number: name for name, number in sorted(_numbers().items(), reverse=True)}
+    return sorted(one.name for one in signal.Signals if is_valid(one))

@@ -7,7 +7,7 @@ import fcntl
 import os
 import signal
 import struct
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from outlive.core.record import Value
@@ -29,51 +29,34 @@ class Changed(BeforeExec):
     """What would be started is not what was asked for: another directory stands there, or another file."""
 
 
-class Exactly(Value):
-    """The directory at `path`, which has this device and inode."""
+class How(Value):
+    """How a program is started."""
 
-    path: str
-    identity: Sequence[int]
-
-
-def directory(path: str, identity: Sequence[int] | None) -> str | Exactly:
-    """Return what `spawn` takes for a directory that may have to be exactly this one."""
-    return path if identity is None else Exactly(path, identity)
-
-
-class Found(Value):
-    """A program at `path`, and its arguments, the first of which is its name."""
-
-    path: str
-    argv: Sequence[str]
+    cwd: str
+    cwd_id: Sequence[int] | None = None  # device and inode of the directory, if it has to be exactly this one
+    umask: int | None = None  # None: ours
+    # Path of a slave that becomes fds 0, 1 and 2, as far as they are not given, and the controlling terminal of the new session
+    terminal: str | None = None
+    prepare: Callable[[], None] | None = None  # is called in the new process before its program
 
 
 def spawn(
-    argv: Sequence[str] | Found,
-    env: Mapping[str, str],
-    stdio: Mapping[int, int],
-    *,
-    cwd: str | Exactly,
-    umask: int | None = None,
-    terminal: str | None = None,
-    prepare: Callable[[], None] | None = None,
+    argv: Sequence[str], env: Mapping[str, str], stdio: Mapping[int, int], how: How, *, program: str | None = None
 ) -> int:
-    """Start `argv` and return its pid. Its program is looked up along PATH in `env`, unless it was found before.
-    `stdio`: child fd → our fd; nothing else is inherited. `terminal`: path of a slave that becomes
-    fds 0, 1 and 2, as far as `stdio` does not name them, and the controlling terminal of the new
-    session. `prepare` is called in the new process before its program. `cwd` and `umask` are set on
-    *this* process around the call, so it must have one thread only. Errors: BeforeExec, OSError of execve(2).
+    """Start `argv` and return its pid. `program`: its path; None: it is looked up along PATH in `env`. `stdio`: child fd →
+    our fd; nothing else is inherited. Directory and umask are set on *this* process around the call, so it must have one
+    thread only. Errors: BeforeExec, OSError of execve(2).
     """
     prctl.cloexec_from(3)
     back = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     old_umask = None
     try:
-        enter(cwd)
-        if umask is not None:
-            old_umask = os.umask(umask)
+        enter(how)
+        if how.umask is not None:
+            old_umask = os.umask(how.umask)
         with oom.AsCaller():
-            found = argv if isinstance(argv, Found) else Found(find(argv[0], env), argv)
-            return _spawn_found(found, env, [*_moves(stdio), *_opens(terminal, stdio)], prepare)
+            actions = [*_moves(stdio), *_opens(how.terminal, stdio)]
+            return _spawn_found(program or find(argv[0], env), argv, env, actions, how.prepare)
     except (ValueError, TypeError) as error:  # a NUL or half a character, or no text at all, in argv or env
         raise BeforeExec(errno.EINVAL, f"no program can be given this: {error}") from error
     finally:
@@ -83,23 +66,18 @@ def spawn(
         os.close(back)
 
 
-def enter(cwd: str | Exactly) -> None:
-    """Make `cwd` the current directory of this process. Errors: BeforeExec, of which Changed says that it is another one."""
-    if isinstance(cwd, Exactly):
-        _enter_exactly(cwd)
-        return
+def enter(how: How) -> None:
+    """Make its directory the current one of this process. Errors: BeforeExec, of which Changed says that it is another one."""
     try:
-        os.chdir(cwd)
-    except OSError as error:
-        raise BeforeExec(error.errno, error.strerror, cwd) from error
-
-
-def _enter_exactly(cwd: Exactly) -> None:
-    try:
-        with fds.Closing(paths.opened(cwd.path, cwd.identity)) as fd:
+        if how.cwd_id is None:
+            os.chdir(how.cwd)
+            return
+        with fds.Closing(paths.opened(how.cwd, how.cwd_id)) as fd:
             os.chdir(fd)
     except OSError as error:
-        raise Changed(0, paths.moved(cwd.path, error)) from error
+        if how.cwd_id is None:
+            raise BeforeExec(error.errno, error.strerror, how.cwd) from error
+        raise Changed(0, paths.moved(how.cwd, error)) from error
 
 
 def _opens(terminal: str | None, stdio: Mapping[int, int]) -> list[Action]:
@@ -121,23 +99,25 @@ def _moves(stdio: Mapping[int, int]) -> list[Action]:
     return [(os.POSIX_SPAWN_DUP2, source, target) for target, source in stdio.items()]
 
 
-def _spawn_found(found: Found, env: Mapping[str, str], moves: list[Action], prepare: Callable[[], None] | None) -> int:
+def _spawn_found(
+    path: str, argv: Sequence[str], env: Mapping[str, str], actions: list[Action], prepare: Callable[[], None] | None
+) -> int:
     """Start a program as execvpe(3) does."""
 
     def start(program: str, words: list[str]) -> int:
-        defaults = signals.all_resettable()
         if prepare is not None:
-            return _start_prepared(program, words, env, moves, defaults, prepare)
-        return os.posix_spawn(program, words, env, file_actions=moves, setsid=True, setsigmask=(), setsigdef=defaults)
+            return _start_prepared(program, words, env, actions, prepare)
+        defaults = signals.all_resettable()
+        return os.posix_spawn(program, words, env, file_actions=actions, setsid=True, setsigmask=(), setsigdef=defaults)
 
     try:
         try:
-            return start(found.path, list(found.argv))
+            return start(path, list(argv))
         except OSError as error:
             if error.errno != errno.ENOEXEC:
                 raise
             # A script without #! is run by sh, as shells do
-            return start("/bin/sh", ["sh", found.path, *found.argv[1:]])
+            return start("/bin/sh", ["sh", path, *argv[1:]])
     except OSError as error:
         if error.errno in NO_PROCESS:
             raise BeforeExec(error.errno, error.strerror) from error
@@ -189,8 +169,7 @@ def _start_prepared(
     program: str,
     argv: Sequence[str],
     env: Mapping[str, str],
-    actions: Sequence[tuple[Any, ...]],
-    defaults: Iterable[int],
+    actions: Sequence[Action],
     prepare: Callable[[], None],
 ) -> int:
     """Do as posix_spawn(3), and call `prepare` in the new process, which puts it into a control group or sets limits.
@@ -204,7 +183,7 @@ def _start_prepared(
     with fds.Closing(writer):
         pid = os.fork()
         if pid == 0:
-            _become(program, argv, env, actions, defaults, prepare, writer)
+            _become(program, argv, env, actions, prepare, writer)
     with fds.Closing(reader):
         failure = os.read(reader, _ERROR.size)
     if failure:
@@ -229,8 +208,7 @@ def _become(
     program: str,
     argv: Sequence[str],
     env: Mapping[str, str],
-    actions: Sequence[tuple[Any, ...]],
-    defaults: Iterable[int],
+    actions: Sequence[Action],
     prepare: Callable[[], None],
     writer: int,
 ) -> None:
@@ -238,7 +216,7 @@ def _become(
     try:
         os.setsid()
         signal.set_wakeup_fd(-1)
-        for number in defaults:
+        for number in signals.all_resettable():
             signal.signal(number, signal.SIG_DFL)
         prepare()
         for kind, *values in actions:

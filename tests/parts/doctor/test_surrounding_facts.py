@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from outlive.parts.doctor import logind
+from outlive.parts.doctor import logind, resources
 from outlive.parts.doctor import root as root_checks
 from outlive.parts.doctor import systemd as systemd_checks
 from outlive.parts.finding import FAIL, OK, WARN, Place
@@ -25,15 +25,15 @@ def _group(place: Path, version: int, **files: str) -> cgroup.Group:
 
 def test_the_counter_of_a_group_is_read_in_both_versions(tmp_path: Path) -> None:
     second = _group(tmp_path, 2, memory_events="low 0\noom 5\noom_kill 3\noom_group_kill 0\n", memory_max="max\n")
-    assert (second.oom_kills(), second.memory_limit(), second.dies_as_one()) == (3, None, False)
+    assert (second.oom_kills(), resources.limit_of(second), resources.dies_as_one(second)) == (3, None, False)
     (tmp_path / "memory.events.local").write_text("oom_kill 1\n")
     assert second.oom_kills() == 1, "its own processes go before those of groups below it"
     (tmp_path / "memory.max").write_text("1048576\n")
     (tmp_path / "memory.oom.group").write_text("1\n")
-    assert (second.memory_limit(), second.dies_as_one()) == (1_048_576, True)
+    assert (resources.limit_of(second), resources.dies_as_one(second)) == (1_048_576, True)
     first = _group(tmp_path, 1, memory_oom_control="oom_kill_disable 0\nunder_oom 0\noom_kill 7\n")
     (tmp_path / "memory.limit_in_bytes").write_text("9223372036854771712\n")
-    assert (first.oom_kills(), first.memory_limit(), first.dies_as_one()) == (7, None, False)
+    assert (first.oom_kills(), resources.limit_of(first), resources.dies_as_one(first)) == (7, None, False)
 
 
 def test_a_group_that_says_nothing_is_not_taken_for_zero(tmp_path: Path) -> None:

@@ -136,7 +136,7 @@ def test_settings_of_the_kernel_are_no_workspace(place: Path, work: Path, path: 
         resolved(work, place / "home", write=[path])
 
 
-@pytest.mark.parametrize("kind", sorted(mounts.OF_KERNEL))
+@pytest.mark.parametrize("kind", sorted(access.KERNEL_FILE_SYSTEMS))
 def test_each_file_system_of_the_kernel_counts(
     place: Path, work: Path, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:

@@ -57,7 +57,7 @@ def _of_processes() -> dict[str, bool]:
         "exit_info": told,
         "subreaper": code == 0,
         "memfd": hasattr(os, "memfd_create"),
-        "close_range": prctl.close_from(_MOST_FILES),
+        "close_range": prctl.cloexec_from(_MOST_FILES),
     }
 
 

@@ -52,13 +52,13 @@ def pipes(place: Place) -> Finding:
 
 
 def memory(place: Place) -> Finding:
-    protected = oom.may_fall()
+    protected = _may_be_spared()
     scores = "supervisors can be spared" if protected else "supervisors are spared as much as their caller"
     scores += " when memory runs out"
     group = cgroup.memory()
     if group is None:
         return ok(f"no control group accounts for the memory of jobs; {scores}", limit_bytes=None, protected=protected)
-    limit, kills, as_one = group.memory_limit(), group.oom_kills(), group.dies_as_one()
+    limit, kills, as_one = limit_of(group), group.oom_kills(), dies_as_one(group)
     facts = {
         "group": group.path,
         "limit_bytes": limit,
@@ -75,6 +75,28 @@ def memory(place: Place) -> Finding:
         )
         return warn(told, advice, **facts)
     return ok(told, **facts)
+
+
+def _may_be_spared() -> bool:
+    """Return whether this process may lower its score. It is tried, and put back."""
+    now = oom.score()
+    if now is None or now <= -1000:
+        return now is not None
+    if not oom.set_score(now - 1):
+        return False
+    oom.set_score(now)
+    return True
+
+
+def limit_of(group: cgroup.Group) -> int | None:
+    """Return the limit of a group in bytes; None if it has none (a group above may have one)."""
+    text = group.read("memory.max" if group.version == 2 else "memory.limit_in_bytes")
+    return int(text) if text.isdigit() and int(text) < 2**62 else None
+
+
+def dies_as_one(group: cgroup.Group) -> bool:
+    """Return whether the kernel ends all processes of a group when it ends one for lack of memory."""
+    return group.version == 2 and group.read("memory.oom.group") == "1"
 
 
 def zombies(place: Place) -> Finding:

@@ -8,7 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from outlive.core.records import Sandbox, State
 from outlive.parts.sandbox.confinement import after, inside, session, sink_file, visible_paths
 from outlive.store.inspection.workspace import Look
-from outlive.supervisor.confinement import Confinement, How, Inside
+from outlive.supervisor.confinement import Confinement, Inside
+from outlive.system.spawn import How
 
 
 class _Confinement(Confinement):
@@ -23,9 +24,10 @@ class _Confinement(Confinement):
         stdio: Mapping[int, int],
         *,
         how: How,
+        folder: int,
         report: tuple[socket.socket, socket.socket],
     ) -> Inside:
-        return session.start(sandbox, argv, env, stdio, how=how, report=report)
+        return session.start(sandbox, argv, env, stdio, how=how, folder=folder, report=report)
 
     def outcome(self, here: socket.socket) -> int | None:
         return inside.outcome(here)
@@ -37,9 +39,15 @@ class _Confinement(Confinement):
         return visible_paths.filtered(environment, sandbox.environment)
 
     def start_sink(
-        self, sandbox: Sandbox, words: list[str], env: Mapping[str, str], stdio: Mapping[int, int], how: How
+        self,
+        sandbox: Sandbox,
+        words: list[str],
+        env: Mapping[str, str],
+        stdio: Mapping[int, int],
+        how: How,
+        folder: int,
     ) -> int:
-        return session.start_sink(sandbox, words, env, stdio, how)
+        return session.start_sink(sandbox, words, env, stdio, how, folder)
 
     def open_writable(self, sandbox: Sandbox, path: str, flags: int, mode: int) -> int:
         return sink_file.open_writable(sandbox, path, flags, mode)

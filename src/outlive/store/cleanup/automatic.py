@@ -11,7 +11,7 @@ from __future__ import annotations
 import fcntl
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 
 from outlive.core.records import Bounds, State
@@ -35,9 +35,9 @@ GC_PAUSE_S = 7 * 86_400.0
 _TARGET = 0.9
 
 
-def collect(store: Store, bounds: Bounds, noted: Callable[[str, str, str], None] | None = None) -> int:
+def collect(store: Store, bounds: Bounds, noting: Sequence[Callable[[str, str, str], None]] = ()) -> int:
     """Delete the jobs beyond the bounds; return how many. 0 also if it is not time yet, if another
-    process is at it, or if the root cannot be written. `noted`: as of `Deletions`."""
+    process is at it, or if the root cannot be written. `noting`: as of `Deletions`."""
     now = time.time()
     with suppress(OSError), Closing(_locked(store.fd)) as stamp:
         status = os.fstat(stamp)
@@ -47,7 +47,7 @@ def collect(store: Store, bounds: Bounds, noted: Callable[[str, str, str], None]
         last = _last(status)
         if last is not None and now - last > GC_PAUSE_S:
             return 0
-        with Deletions(store, "automatic", noted) as deletions:
+        with Deletions(store, "automatic", noting) as deletions:
             return _sweep(store, bounds, now, deletions)
     return 0
 

@@ -21,7 +21,7 @@ from outlive.store.inspection.inspection import Inspection
 from outlive.store.job_dir import JobDir, Locks
 from outlive.store.output.merged import Output
 from outlive.system import cgroup, fault_points, machine, process, systemd, tree
-from outlive.system.job_group import remove_recorded
+from outlive.system.job_group import JobGroup
 
 LOST = ", and no process of outlive saw the command end"
 REBOOT = "the machine went down while it ran"
@@ -132,8 +132,9 @@ def write_locked_end(
         sizes = ended.log_bytes or [job.stored_size(stream) for stream in (0, 1)]
         written = job.write_state(State.replace(ended, log_bytes=sizes), promised=True)
         job.release_reserve()
-        if ended.job_group is not None:
-            remove_recorded(ended.job_group)
+        group = JobGroup.of(ended.job_group)
+        if group is not None:
+            group.remove()  # if nothing lives in it
         fault_points.at("lost_written")
         if not completion.is_reported(definition):  # else the process that tells it removes the mark
             job.unmark_live()

@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import struct
 import time
+from bisect import bisect_left
 
 from outlive.store.job_dir import LOGS, JobDir
 from outlive.store.output.gap import Hole
@@ -33,12 +34,9 @@ class Lines:
         self.searched_to = 0  # by a search that is under way
         if self.end >= _BLOCK:
             try:
-                self._fd = self._index(job, name)
+                self._fd = job.open_file(name, os.O_RDWR | os.O_CREAT)
             except OSError:  # read-only or full: count without remembering
                 self._fd = -1
-
-    def _index(self, job: JobDir, name: str) -> int:
-        return job.open_file(name, os.O_RDWR | os.O_CREAT)
 
     def close(self) -> None:
         if self._fd >= 0:
@@ -138,13 +136,9 @@ class Lines:
     def _behind_newline(self, line: int, start: int, stop: int) -> int:
         """Return the position behind newline number `line`, which is in [start, stop); `stop` if it
         is not."""
-        low, high = -(-start // _BLOCK) - 1, stop // _BLOCK
-        while low < high:  # find the last block before which fewer newlines were counted
-            middle = (low + high + 1) // 2
-            if self._upto(middle) < line:
-                low = middle
-            else:
-                high = middle - 1
+        low = -(-start // _BLOCK) - 1
+        # The last block before which fewer newlines were counted
+        low += bisect_left(range(low + 1, stop // _BLOCK + 1), line, key=self._upto)
         at = max(start, low * _BLOCK)
         missing = line - self._before(at)
         data = self.read(at, min((low + 1) * _BLOCK, stop))

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import os
 import struct
+from bisect import bisect_right
 from collections.abc import Callable, Iterable
 
 from outlive.core.record import Value
@@ -59,16 +60,10 @@ class Mask:
         """Return bytes of the log, which begin at `offset`, with the values masked."""
         longest = self._header()[1]
         stop = offset + len(data)
-        low, high = 0, max(0, os.fstat(self._fd).st_size - HEADER.size) // PAIR.size
-        count = high
-        while low < high:  # the first pair that may reach into the data
-            middle = (low + high) // 2
-            if self._pair(middle)[0] + longest > offset:
-                high = middle
-            else:
-                low = middle + 1
+        pairs = range(max(0, os.fstat(self._fd).st_size - HEADER.size) // PAIR.size)
+        first_inside = bisect_right(pairs, offset - longest, key=lambda index: self._pair(index)[0])
         masked = None
-        for index in range(low, count):
+        for index in pairs[first_inside:]:
             first, behind = self._pair(index)
             if first >= stop:
                 break
@@ -89,3 +84,14 @@ class Mask:
 
     def close(self) -> None:
         os.close(self._fd)
+
+
+def joined(places: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Return the places in order; those that overlap or touch become one."""
+    found: list[tuple[int, int]] = []
+    for start, stop in sorted(places):
+        if found and start <= found[-1][1]:
+            found[-1] = found[-1][0], max(stop, found[-1][1])
+        else:
+            found.append((start, stop))
+    return found

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable
+from contextlib import suppress
 
 from outlive.core.records import State
 from outlive.supervisor import confinement
@@ -113,6 +115,8 @@ class CommandEnd:
 
     def reap(self, state: State) -> None:
         """Reap the command, whose outcome is visible."""
-        if self._fds.report is None and not self._is_reaped:
-            self._reaper.reap(state.pid)
+        pid = self.unreaped_pid(state)
+        if pid is not None and self._fds.report is None:
+            with suppress(ChildProcessError):
+                os.waitpid(pid, os.WNOHANG)
         self._is_reaped = True

@@ -188,12 +188,8 @@ class AskedEnd:
     def busy(self) -> bool:
         return self._killer.busy
 
-    def time_out(self, cause: str) -> None:
-        self._record(cause, "outlive", "SIGTERM", self._grace_ms)
-        self._killer.end(signal.SIGTERM, self._grace_ms / 1000)
-
-    def over_limit(self, cause: str, message: str) -> None:
-        """End the job, which is over one of its limits: at once where it takes memory."""
+    def over_limit(self, cause: str, message: str | None = None) -> None:
+        """End the job, which is over one of its limits or had its time: at once where it takes memory."""
         number, grace_ms = (signal.SIGKILL, 0) if cause == "oom" else (signal.SIGTERM, self._grace_ms)
         self._record(cause, "outlive", signals.name_of(number), grace_ms, message)
         self._killer.end(number, grace_ms / 1000)

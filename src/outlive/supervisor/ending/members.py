@@ -32,7 +32,7 @@ class Members:
         self._sinks = sinks
         self._parent = parent
 
-    def living(self, full: bool) -> list[Member]:
+    def living(self, full: bool = False) -> list[Member]:
         """`full` also looks for the cookie, for processes that are not below this one."""
         state = self._record.state
         command = tree.running(state.identity)  # which may call itself a supervisor, so that it is not found below
@@ -47,7 +47,7 @@ class Members:
             members = {pid: member for pid, member in members.items() if not tree.is_sink(pid)}
         return list(members.values())
 
-    def killable(self, full: bool) -> list[Member]:
+    def killable(self, full: bool = False) -> list[Member]:
         """After the end of the command process 1 of its sandbox is one of them: its death is that of
         all that are left inside, whatever they call themselves. Before, it would take the outcome
         with it."""
@@ -56,24 +56,13 @@ class Members:
         return [*self.living(full), *([] if first is None else [first])]
 
     def pids(self) -> list[int]:
-        return [member.pid for member in self.living(False)]
+        return [member.pid for member in self.living()]
 
 
 def _command_tree(state: State) -> list[Member]:
     command, first = tree.running(state.identity), tree.running(state.init)
     top = first or command
     return [] if top is None else [*([command] if command else []), *tree.below(top.pid)]
-
-
-_own_peak = 0  # when it was asked for last; it only grows
-
-
-def _own_peak_bytes(used: Used | None) -> int:
-    """Return the most memory that this process had, asked for anew only for a child with more."""
-    global _own_peak
-    if used is not None and used.peak_bytes > _own_peak:
-        _own_peak = prctl.own_peak_bytes()
-    return _own_peak
 
 
 class Reaper:
@@ -85,9 +74,7 @@ class Reaper:
     """
 
     def __init__(self, state: State, *, parent: bool) -> None:
-        self.group: JobGroup | None = None
-        if state.job_group is not None:
-            self.group = JobGroup.of(state.job_group)
+        self.group = JobGroup.of(state.job_group)
         self._parent = parent
         self._known = state.usage
         self._whole = parent and state.usage is not None and state.finished
@@ -107,15 +94,8 @@ class Reaper:
         status, used = ended
         if not self._whole:
             self._whole = True
-            self._add(used, least=max(self._least, _own_peak_bytes(used)))
+            self._add(used, least=max(self._least, prctl.own_peak_bytes()))
         return status
-
-    def reap(self, pid: int | None) -> None:
-        """Reap the command, which has ended."""
-        if not self._parent or pid is None:
-            return
-        with suppress(ChildProcessError):
-            os.waitpid(pid, os.WNOHANG)
 
     def orphans(self, command: int | None, sinks: Sinks) -> bool:
         """Reap descendants that lost their parent, but not the command. Return whether one of them
@@ -156,10 +136,6 @@ class Reaper:
         """Return the memory of the whole job. `living`: its living processes."""
         memory = None if self.group is None else self.group.memory_bytes()
         return living.memory_bytes if memory is None else memory
-
-    def remove_group(self) -> None:
-        if self.group is not None:
-            self.group.remove()
 
     def usage(self) -> Usage | None:
         """Return what the ended processes of the job used, as a state keeps it; None where that is

@@ -45,7 +45,7 @@ class EventRecorder:
         self._history = history.History(job)
         self._notes = added.notes_of(request)
         self._watcher: Watcher | None = None
-        self._adopted = self._end_told = self._silent = False
+        self._end_told = self._silent = False
         self.sinks = Sinks(job, loop, request, self._sink_done, self.tell)
 
     @property
@@ -66,13 +66,12 @@ class EventRecorder:
 
     def begin(self, state: State) -> None:
         """Add the first events, those first that a supervisor was killed before it could add. No client is woken."""
-        self._adopted = bool(state.adopted)
         known = set()
-        if self._adopted:
+        if state.adopted:
             known = {event["type"] for event in history.recorded(self._job, history.STARTED, history.FINISHED)}
         if state.pid is not None and history.STARTED not in known:
             self._history.add(history.STARTED, 0, pid=state.pid)
-        if self._adopted:
+        if state.adopted:
             self.tell_faults()
             self._history.add(history.ADOPTED, self._end(), by=os.getpid())
             self._loop.timer(adoptions.survived, self._job).after(adoptions.SURVIVED_S)
@@ -141,7 +140,8 @@ class EventRecorder:
 
     def note_end(self, state: State) -> None:
         """Have parts note the end elsewhere."""
-        self._notes.ended(self._job.job_id, state)
+        for one in self._notes:
+            one.ended(self._job.job_id, state)
 
     def silence(self) -> None:
         """Tell no sink of anything any more: the job is being removed."""
@@ -153,5 +153,4 @@ class EventRecorder:
     def close(self) -> None:
         """Close the history: the work is done."""
         self._history.close()
-        if self._adopted:
-            adoptions.survived(self._job)
+        adoptions.survived(self._job)

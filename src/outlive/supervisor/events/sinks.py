@@ -27,7 +27,6 @@ from outlive.core.units import timestamp
 from outlive.store import atomic_file, history, own_files
 from outlive.store.job_dir import COMPLETION, NOTIFICATIONS, JobDir
 from outlive.supervisor import confinement
-from outlive.supervisor.confinement import How
 from outlive.supervisor.event_loop import EventLoop
 from outlive.supervisor.request import Request
 from outlive.system import fault_points, fds, mounts, process, spawn, tree, workspaces
@@ -305,20 +304,18 @@ class _Command:
             tree.SINK_MARK: self._kind,
         }
         words = [*self._request.sink_shell, command]
-        definition, umask = self._request.definition, self._request.umask
+        definition = self._request.definition
         cwd, cwd_id = (definition.cwd, definition.cwd_id) if os.path.isdir(definition.cwd) else ("/", None)
         event_file = fds.memory_file("event", json.dumps(event, ensure_ascii=True).encode() + b"\n")
         with Closing(event_file), Closing(os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)) as null:
             stdio = {0: event_file, 1: null, 2: null}
+            how = spawn.How(cwd, cwd_id, self._request.umask)
             if definition.sandbox is None:
-                return spawn.spawn(words, inherited | own, stdio, cwd=spawn.directory(cwd, cwd_id), umask=umask)
-
-            how = How(cwd, umask, terminal=False, folder=self._job.fd, cwd_id=cwd_id)
+                return spawn.spawn(words, inherited | own, stdio, how)
             confines = confinement.installed()
-            limited = confines.inherited(
-                definition.sandbox, inherited
-            )  # of a job on another machine nothing has limited them yet
-            return confines.start_sink(definition.sandbox, words, limited | own, stdio, how)
+            # Of a job on another machine nothing has limited them yet
+            limited = confines.inherited(definition.sandbox, inherited)
+            return confines.start_sink(definition.sandbox, words, limited | own, stdio, how, self._job.fd)
 
     def reaped(self, status: int) -> None:
         self._time_limit.cancel()

@@ -89,7 +89,6 @@ class Input(NoInput):
         self._pump = pump
         self._job_record = record
         self._tell_history = tell
-        self._recorded = state.terminal
         self._terminal: Terminal | None = None
         self._feed: Feed
         if job_fds.master is not None:
@@ -122,7 +121,7 @@ class Input(NoInput):
         return blocked_reads.Target(pipe=(pipe.st_dev, pipe.st_ino), terminal=None)
 
     def start(self) -> None:
-        if self._terminal is not None and self._terminal.record() != self._recorded:
+        if self._terminal is not None and self._terminal.record() != self._job_record.state.terminal:
             self._record()
         if self._fds.data is not None:
             self._feed.put_file(self._fds.data)

@@ -10,7 +10,7 @@ import os
 from contextlib import suppress
 
 from outlive.store.job_dir import LOGS, MASKS, JobDir
-from outlive.store.output.masks import HEADER, PAIR, Mask
+from outlive.store.output.masks import HEADER, PAIR, Mask, joined
 from outlive.system.fds import Closing
 
 _BLOCK = 1 << 20
@@ -90,26 +90,15 @@ class _Search:
         """Write the places, those that touch each other as one. Errors: OSError."""
         if not places:
             return
-        joined = _joined(places)
-        self._longest = max(self._longest, *(stop - first for first, stop in joined))
+        touching = joined(places)
+        self._longest = max(self._longest, *(stop - first for first, stop in touching))
         os.pwrite(self._fd, HEADER.pack(self._searched, self._longest), 0)
-        os.pwrite(self._fd, b"".join(PAIR.pack(*place) for place in joined), HEADER.size + self._count * PAIR.size)
-        self._count += len(joined)
+        os.pwrite(self._fd, b"".join(PAIR.pack(*place) for place in touching), HEADER.size + self._count * PAIR.size)
+        self._count += len(touching)
         self._last = places[-1][0]
 
     def close(self) -> None:
         os.close(self._fd)
-
-
-def _joined(places: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Return the places in order; those that overlap or touch become one."""
-    joined: list[tuple[int, int]] = []
-    for start, stop in sorted(places):
-        if joined and start <= joined[-1][1]:
-            joined[-1] = joined[-1][0], max(stop, joined[-1][1])
-        else:
-            joined.append((start, stop))
-    return joined
 
 
 def _all(data: bytes, value: bytes) -> list[int]:

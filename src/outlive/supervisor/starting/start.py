@@ -14,7 +14,7 @@ from outlive.errors import OutliveError
 from outlive.store.job_dir import FIFOS, FULL, SCRIPT, STDIN_DATA, JobDir
 from outlive.supervisor import confinement
 from outlive.supervisor.added import AllAdded, to_start
-from outlive.supervisor.confinement import How, Unavailable
+from outlive.supervisor.confinement import Unavailable
 from outlive.supervisor.control_server import STATE
 from outlive.supervisor.ending import outcome
 from outlive.supervisor.fork_protocol import ready, refuse
@@ -266,35 +266,19 @@ def _spawn(job: JobDir, request: Request, state: State, stdin: int | None, job_f
     own = JobGroup.of(state.job_group)
     if own is not None:
         group = own.with_memory(group)
-    prepare = added.prepare if added else None
     terminal = None
     if job_fds.master is not None:
         # The first reader finds its size: a person who takes the keyboard gives the terminal this size back
         terminal = new_record(job_fds.master)
     state = State.replace(state, started_at=timestamp(), started_ns=time.monotonic_ns())
+    prepare = added.prepare if added else None
+    how = spawn.How(definition.cwd, definition.cwd_id, request.umask, tty, prepare)
     init = None
     try:
         if job_fds.inside is None:
-            found = spawn.Found(request.shell_path, argv) if request.shell_path else argv
-            pid = spawn.spawn(
-                found,
-                env,
-                stdio,
-                cwd=spawn.directory(definition.cwd, definition.cwd_id),
-                umask=request.umask,
-                terminal=tty,
-                prepare=prepare,
-            )
+            pid = spawn.spawn(argv, env, stdio, how, program=request.shell_path or None)
         else:
-            how = How(
-                definition.cwd,
-                request.umask,
-                terminal=tty is not None,
-                folder=job.fd,
-                prepare=prepare,
-                cwd_id=definition.cwd_id,
-            )
-            pid, init = _spawn_inside(definition, argv, env, stdio, how, job_fds)
+            pid, init = _spawn_inside(job, definition, argv, env, stdio, how, job_fds)
     except OSError as error:
         if isinstance(error, spawn.BeforeExec):
             raise
@@ -329,11 +313,12 @@ def _add_script(job: JobDir, definition: Definition, argv: list[str], stdio: dic
 
 
 def _spawn_inside(
+    job: JobDir,
     definition: Definition,
     argv: list[str],
     env: dict[str, str],
     stdio: dict[int, int],
-    how: How,
+    how: spawn.How,
     job_fds: JobFds,
 ) -> tuple[int, Identity]:
     """Start the command in its sandbox. Return its pid, and the identity of the sandbox's process 1."""
@@ -345,7 +330,8 @@ def _spawn_inside(
         stdio = dict.fromkeys((0, 1, 2), terminal) | stdio
     report = (job_fds.report, job_fds.inside)
     try:
-        started = confinement.installed().start(definition.sandbox, argv, env, stdio, how=how, report=report)
+        confines = confinement.installed()
+        started = confines.start(definition.sandbox, argv, env, stdio, how=how, folder=job.fd, report=report)
     finally:
         job_fds.inside.close()
     return started.command, process.identity(started.init)

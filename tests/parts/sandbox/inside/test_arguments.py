@@ -14,8 +14,7 @@ import pytest
 from outlive.core.records import Granted, Sandbox
 from outlive.parts.sandbox.confinement import access, bubblewrap, mounts, session, syscalls
 from outlive.parts.sandbox.settings import Settings
-from outlive.supervisor.confinement import How
-from outlive.system import fds
+from outlive.system import fds, spawn
 
 ARGUMENTS, FILTER, INIT, COPIES = 9, 8, 7, 11
 FREE = 80  # above all of these, and of the files that bwrap copies
@@ -98,7 +97,7 @@ def test_a_notification_that_cannot_be_started_leaves_no_file_open(
 ) -> None:
     """A supervisor lives on, and tries again with the next notification."""
     spec, null, folder = _spec(tmp_path), os.open(os.devnull, os.O_RDWR), os.open(tmp_path, fds.DIRECTORY)
-    sink = How("/", None, terminal=False, folder=folder)
+    sink = spawn.How("/")
     before = fds.open_fds()
 
     def refused(*_: object, **_named: object) -> int:
@@ -107,7 +106,7 @@ def test_a_notification_that_cannot_be_started_leaves_no_file_open(
     for step in ("_init", "_filter", "_spawn"):
         monkeypatch.setattr(session, step, refused)
         with pytest.raises(OSError, match="Too many open files"):
-            session.start_sink(spec, ["true"], {}, dict.fromkeys((0, 1, 2), null), sink)
+            session.start_sink(spec, ["true"], {}, dict.fromkeys((0, 1, 2), null), sink, folder)
         monkeypatch.undo()
         assert fds.open_fds() == before
     for fd in (null, folder):

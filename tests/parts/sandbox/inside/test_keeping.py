@@ -21,6 +21,7 @@ from outlive.core.records import Sandbox
 from outlive.parts.sandbox.confinement import inside, keeping, session
 from outlive.supervisor import confinement
 from outlive.system import prctl
+from outlive.system.spawn import How
 
 root, script, mode, bwrap = sys.argv[1:]
 made, spawn = [], session._spawn
@@ -32,9 +33,9 @@ status = os.stat(root)
 sandbox = Sandbox(mode="workspace-write", network="none", bwrap=bwrap, home=os.path.dirname(root) + "/home", cache=os.path.dirname(root) + "/cache", roots=[root], root_ids=[[status.st_dev, status.st_ino]])
 here, there = pair = inside.report_pair()
 folder = os.open(os.path.dirname(root), os.O_RDONLY)
-how = confinement.How(root, None, terminal=False, folder=folder)
+how = How(root)
 try:
-    session.start(sandbox, ["/bin/sh", "-c", script], {"PATH": os.environ["PATH"]}, {0: os.open("/dev/null", 0), 1: 2, 2: 2}, how=how, report=pair)
+    session.start(sandbox, ["/bin/sh", "-c", script], {"PATH": os.environ["PATH"]}, {0: os.open("/dev/null", 0), 1: 2, 2: 2}, how=how, folder=folder, report=pair)
 except confinement.Unavailable as error:
     print(error.strerror)
 else:

@@ -38,7 +38,8 @@ def started(script: str, word: bytes) -> tuple[str, int]:
         high = {target: os.dup2(fd, 200 + target) for target, fd in {**own, 20: program}.items()}
         try:
             words = ["/proc/self/fd/20", "-", "/bin/sh", "sh", "-c", script]
-            pid = spawn.spawn(words, {"PATH": os.environ["PATH"]}, high, cwd="/", prepare=landlock.gain_no_rights)
+            how = spawn.How("/", prepare=landlock.gain_no_rights)
+            pid = spawn.spawn(words, {"PATH": os.environ["PATH"]}, high, how)
         finally:
             for fd in (writing, program, listed, calls, nothing, *high.values()):
                 os.close(fd)

@@ -11,6 +11,7 @@ from outlive.parts.failures.lines.chosen_lines import MOST_OF_A_KIND, RARE, Line
 from outlive.parts.failures.lines.problem_matchers import Hit, Matchers
 from outlive.render.sources import Source
 from outlive.store.output.line_index import Lines as Log
+from outlive.store.output.masks import joined
 from outlive.system.waiting import checkpoint
 
 MOST_S = 1.0  # of processor time, in which 120 MB of log lines are searched
@@ -41,7 +42,7 @@ def searched(source: Source, start: int, stop: int, matchers: Matchers) -> Middl
         failures += hit.strong
         (strong if hit.strong else weak).add(kind, counts[kind], _around(lines, number, at, stop))
     rare = [span for kind, span in weak.kept if counts[kind] <= RARE]
-    return Middle(_joined([span for _, span in strong.kept] + rare), counts, failures, search.reached)
+    return Middle(joined([span for _, span in strong.kept] + rare), counts, failures, search.reached)
 
 
 class Search:
@@ -105,14 +106,3 @@ def _around(lines: Lines, number: int, at: int, stop: int) -> tuple[int, int]:
     last = number + _AFTER
     end = lines.stops[last] if last < len(lines) else lines.stops[-1] + _LAST_BYTES
     return at + lines.starts[max(0, number - _BEFORE)], min(stop, at + end)
-
-
-def _joined(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Return the spans in order, those that touch as one."""
-    joined: list[tuple[int, int]] = []
-    for start, stop in sorted(spans):
-        if joined and start <= joined[-1][1]:
-            joined[-1] = (joined[-1][0], max(stop, joined[-1][1]))
-        else:
-            joined.append((start, stop))
-    return joined

@@ -173,7 +173,7 @@ def _guard(request: Request, stdin: int | None, locks: Locks) -> None:
 
 def _in_place(body: Callable[[], int], keep: set[int], title: str) -> None:
     """Run the guardian in this process, which is Slurm's batch script."""
-    prctl.close_others(keep)
+    fds.close_others(keep)
     prctl.rename(title)
     body()
 

@@ -33,6 +33,11 @@ _USUAL = (".config/outlive", ".local/share/outlive", ".local/state/outlive")
 _TREES = "worktrees"
 # What lies in a git directory, also in one of another name than `.git`. A working tree may lie beside it
 _OF_GIT = frozenset("hooks info logs modules objects refs worktrees".split())
+# File systems whose files are settings of the kernel, and of no user
+KERNEL_FILE_SYSTEMS = frozenset(
+    "proc sysfs cgroup cgroup2 devtmpfs devpts debugfs tracefs securityfs configfs pstore bpf efivarfs selinuxfs smackfs "
+    "fusectl binfmt_misc mqueue resctrl nfsd rpc_pipefs".split()
+)
 
 
 def is_workspace(path: str, homes: Iterable[str]) -> bool:
@@ -41,7 +46,7 @@ def is_workspace(path: str, homes: Iterable[str]) -> bool:
     if path == "/" or any(is_in(home, [path]) for home in homes) or is_in(path, ("/proc", "/sys")):
         return False
     mount = mounts.holding(path)
-    return mount is None or mount.type not in mounts.OF_KERNEL
+    return mount is None or mount.type not in KERNEL_FILE_SYSTEMS
 
 
 def _obeyed_above(path: str, git: str) -> str | None:

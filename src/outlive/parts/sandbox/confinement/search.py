@@ -69,7 +69,7 @@ def _searched(words: list[str], roots: Iterable[int]) -> tuple[bytes, int]:
             with Closing(output):
                 # By its number here, which is its number there too: the check before the spawn sees the same file
                 files = {program: program, 0: nothing, 1: output, 2: nothing, **{fd: fd for fd in roots}}
-                pid = spawn.spawn([f"/proc/self/fd/{program}", *words], {}, files, cwd="/")
+                pid = spawn.spawn([f"/proc/self/fd/{program}", *words], {}, files, spawn.How("/"))
             data = file.read()
     return data, os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 

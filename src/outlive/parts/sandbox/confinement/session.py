@@ -27,8 +27,9 @@ from outlive.parts.sandbox.confinement.keeping import Keeping
 from outlive.parts.sandbox.confinement.mounts import Mounts
 from outlive.parts.sandbox.confinement.mounts import add as add_mounts
 from outlive.parts.sandbox.confinement.programs import INIT
-from outlive.supervisor.confinement import How, Inside, Unavailable
+from outlive.supervisor.confinement import Inside, Unavailable
 from outlive.system import fds, process, spawn, tree
+from outlive.system.spawn import How
 
 # init.c expects these, and closes them before the command; the others are for bwrap, which closes them
 _REPORT, _STDERR, _KEEPERS, _INIT, _FILTER, _WRITABLE, _ARGS, _PROC, _COPIES = 3, 4, (5, 6), 7, 8, 10, 11, 12, 13
@@ -48,6 +49,7 @@ def start(
     stdio: Mapping[int, int],
     *,
     how: How,
+    folder: int,
     report: tuple[socket.socket, socket.socket],
 ) -> Inside:
     """Start `argv` in the sandbox.
@@ -67,7 +69,7 @@ def start(
     flag = "t" if how.terminal else "-"
 
     def run(words: list[str]) -> Inside:
-        keeping = Keeping(sandbox, how.folder)
+        keeping = Keeping(sandbox, folder)
         return next(filter(None, (_tried(sandbox, words, env, files, how, here, keeping) for _ in range(2))))
 
     try:
@@ -82,7 +84,7 @@ def _found(program: str, env: Mapping[str, str], how: How) -> str:
     """Return the path that execvpe(3) would run. Errors: those of spawn.enter."""
     with fds.Closing(os.open(".", fds.DIRECTORY)) as back:
         try:
-            spawn.enter(spawn.directory(how.cwd, how.cwd_id))
+            spawn.enter(how)
             return spawn.find(program, env)
         finally:
             os.fchdir(back)
@@ -220,7 +222,7 @@ def _spawn(
     try:
         for target, fd in files.items():
             high[target] = fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, above)
-        return spawn.spawn(command, env or {}, high, cwd="/", umask=umask, prepare=prepare)
+        return spawn.spawn(command, env or {}, high, How("/", umask=umask, prepare=prepare))
     except spawn.BeforeExec:
         raise
     except OSError as error:
@@ -265,15 +267,17 @@ def _complaint(told: int) -> str:
     return " ".join(text.split()) or "bwrap ended without a word"
 
 
-def start_sink(sandbox: Sandbox, words: list[str], env: Mapping[str, str], stdio: Mapping[int, int], how: How) -> int:
+def start_sink(
+    sandbox: Sandbox, words: list[str], env: Mapping[str, str], stdio: Mapping[int, int], how: How, folder: int
+) -> int:
     """Start a notification command in a sandbox like that of its job, which ends with it, whatever it has started; return
     its pid. Errors: OSError.
 
     Of a job on another machine it is the first that runs in the workspace here.
     """
     path = _found(words[0], env, how)
-    is_first = Before.read(how.folder) is None
-    mounts = _mounts(sandbox, how.cwd, Keeping(sandbox, how.folder if is_first else None).found)
+    is_first = Before.read(folder) is None
+    mounts = _mounts(sandbox, how.cwd, Keeping(sandbox, folder if is_first else None).found)
     made: dict[int, int] = {}
     try:
         arguments = bubblewrap.arguments(sandbox, env, how.cwd, mounts.words, last=_FIRST_PROCESS)

@@ -69,7 +69,8 @@ class Connection:
             own_programs.require_unwritten(settings.options or (), env, "the options of this host")
             argv = [own_programs.find(PROGRAM, env), *words(settings)[1:]]
             # A change of our directory would lead a server's other threads astray
-            self.pid = spawn.spawn(own_programs.elsewhere(argv, env), own_programs.environment(env), stdio, cwd=".")
+            environment = own_programs.environment(env)
+            self.pid = spawn.spawn(own_programs.elsewhere(argv, env), environment, stdio, spawn.How("."))
         except OutliveError as error:
             self.close()
             raise Broken(f"{error.message}. {error.hint}") from error
