@@ -104,10 +104,7 @@ def plan(ctx: Context, job_id: str, *, start_now: bool, **args: Any) -> Plan:
         root=ctx.store.path,
         kept=parts.kept(ctx, args),
     )
-    boundary.require_sinks(ctx.caller, definition)
-    check_parts(definition)
-    if host is not None:
-        host.engine.check(host, definition)
+    require_possible(ctx.caller, definition, host)
     unneeded = args.get("elevated") and not (ctx.config.uses("sandbox") or ctx.caller.ceiling)
     hints = ["elevated has no effect: no sandbox is configured."] if unneeded else []
     hints += _milliseconds_meant(ctx.caller, definition.timeout_ms)
@@ -123,6 +120,15 @@ def plan(ctx: Context, job_id: str, *, start_now: bool, **args: Any) -> Plan:
         script=script,
         hint=hint,
     )
+
+
+def require_possible(caller: Principal, definition: Definition, host: Host | None) -> None:
+    """Check that a job that is to be made, or made again, can do what it asks for, on this host or (None) this machine.
+    Errors: denied, invalid_argument, not_supported, and those of the host."""
+    boundary.require_sinks(caller, definition)
+    check_parts(definition)
+    if host is not None:
+        host.engine.check(host, definition)
 
 
 def check_parts(definition: Definition) -> None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
 
 from outlive import parts
 from outlive.answers import sentences
@@ -44,6 +45,14 @@ def named(
     if not found:
         raise OutliveError("job_not_found", f"no job of yours is in {only.name}", hint=only.hint or None)
     return found
+
+
+@contextmanager
+def one_or_several(ctx: Context, job: str | None, args: Mapping[str, object]) -> Iterator[list[JobDir]]:
+    """Open the job that was named, or without one those that an argument of a part names. Errors: as `named`."""
+    found = named(ctx, () if job is None else (job,), args, partial(lookup.open_job, ctx))
+    with ExitStack() as stack:
+        yield [stack.enter_context(one) for one in found or ()]
 
 
 def _each(texts: Iterable[str], open_one: Callable[[str], JobDir]) -> list[JobDir]:

@@ -90,10 +90,7 @@ def _plan(ctx: Context, old: JobDir, env: dict[str, str], host_name: str | None)
         dedupe_key=None,
         notification=_from_the_start(before.notification),
     )
-    boundary.require_sinks(ctx.caller, definition)
-    definition_module.check_parts(definition)
-    if host is not None:
-        host.engine.check(host, definition)
+    definition_module.require_possible(ctx.caller, definition, host)
     data, script = old.read_stdin_data(), making.script(old, before)
     stdin_fd = None if before.stdin_path is None else definition_module.open_stdin(before.stdin_path, check)
     return Plan(definition=definition, overrides=overrides, stdin_data=data, stdin_fd=stdin_fd, script=script)

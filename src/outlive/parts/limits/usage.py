@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from contextlib import ExitStack
-from functools import partial
 
 from outlive.answers import sentences
 from outlive.answers.job import Job
 from outlive.errors import OutliveError
-from outlive.jobs import adoption, job_answer, lookup, several
+from outlive.jobs import adoption, job_answer, several
 from outlive.jobs.context import Context
 from outlive.jobs.diagnosis import other_machine
 from outlive.jobs.diagnosis.use import Figures
@@ -23,9 +21,7 @@ _MAY_HAVE_RUN = ("lost", "reboot")
 
 def usage(ctx: Context, *, job: str | None = None, **of_parts: object) -> Used:
     """Return what a job uses now, or what it used; the sum of several jobs, which an argument of a part names."""
-    opened = several.named(ctx, () if job is None else (job,), of_parts, partial(lookup.open_job, ctx)) or ()
-    with ExitStack() as stack:
-        jobs = [stack.enter_context(one) for one in opened]
+    with several.one_or_several(ctx, job, of_parts) as jobs:
         return _of_one(ctx, jobs[0]) if job is not None else _of_several(ctx, jobs)
 
 
