@@ -201,7 +201,10 @@ def _log(answer: Members, process: bool) -> tuple[str, list[str]]:
     told += [f"local times ({time.strftime('%Z')})"] if timed != output else []
     output = timed.rstrip("\r\n")
     nothing = [] if output else [_nothing_of(answer)]
-    lines = [*sentences.hint(answer), *sentences.compared(answer)]  # what was compared, before how much of it differs
+    lines = [
+        *sentences.hint(answer),
+        *parts.lines(answer, process=process),
+    ]  # what was compared, before how much of it differs
     return output, ["; ".join(told), *lines, *sentences.gap(answer, process), *nothing]
 
 
