@@ -370,16 +370,3 @@ def notification(
             raise invalid(fields[1], "the notification file is empty")
         changed = Notification.replace(changed, notify_file=watch_spec.sink_file(caller, file, fields[1]))
     return changed
-
-
-def refuse_unstored(definition: Definition, env: dict[str, str]) -> None:
-    """Raise invalid_argument for a masked variable without a value in `env`: masked values are not
-    on disk."""
-    missing = [name for name in definition.masked_env if name not in env]
-    if missing:
-        raise OutliveError(
-            "invalid_argument",
-            f"the masked {', '.join(missing)} must be given again: masked values are not stored",
-            hint=f"Give {missing[0]} with {argument('env')}.",
-            details={"field": "env", "missing": missing},
-        )

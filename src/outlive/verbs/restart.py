@@ -9,7 +9,7 @@ from outlive.core.env_files import check_env, read_env_files
 from outlive.core.ids import new_id
 from outlive.core.records import LOCAL, Awaits, Definition, Notification, OutputMatch, Watch
 from outlive.core.units import timestamp
-from outlive.errors import OutliveError, invalid
+from outlive.errors import OutliveError, argument, invalid
 from outlive.jobs import adoption, ending, lookup
 from outlive.jobs import definition as definition_module
 from outlive.jobs.context import Context
@@ -59,7 +59,7 @@ def _plan(ctx: Context, old: JobDir, env: dict[str, str], host_name: str | None)
     if inspection.damage is not None:
         raise OutliveError("io_error", f"its definition cannot be read: {inspection.damage}")
     before = inspection.definition
-    definition_module.refuse_unstored(before, env)
+    _refuse_unstored(before, env)
     host = definition_module.host_of(ctx.caller, (before.host or LOCAL) if host_name is None else host_name)
     cwd = definition_module.directory_on(ctx.caller, host, before.cwd)
     there = Definition.replace(before, host=None if host is None else host.name)
@@ -94,6 +94,19 @@ def _plan(ctx: Context, old: JobDir, env: dict[str, str], host_name: str | None)
     data, script = old.read_stdin_data(), making.script(old, before)
     stdin_fd = None if before.stdin_path is None else definition_module.open_stdin(before.stdin_path, check)
     return Plan(definition=definition, overrides=overrides, stdin_data=data, stdin_fd=stdin_fd, script=script)
+
+
+def _refuse_unstored(definition: Definition, env: dict[str, str]) -> None:
+    """Raise invalid_argument for a masked variable without a value in `env`: masked values are not
+    on disk."""
+    missing = [name for name in definition.masked_env if name not in env]
+    if missing:
+        raise OutliveError(
+            "invalid_argument",
+            f"the masked {', '.join(missing)} must be given again: masked values are not stored",
+            hint=f"Give {missing[0]} with {argument('env')}.",
+            details={"field": "env", "missing": missing},
+        )
 
 
 def _end(ctx: Context, old: JobDir) -> None:
