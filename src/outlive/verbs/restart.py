@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from outlive.answers.starting import Started
-from outlive.core.env_files import check_env, read_env_files
+from outlive.core.env_files import check_env
 from outlive.core.ids import new_id
 from outlive.core.records import LOCAL, Awaits, Definition, Notification, OutputMatch, Watch
 from outlive.core.units import timestamp
@@ -13,7 +13,7 @@ from outlive.errors import OutliveError, argument, invalid
 from outlive.jobs import adoption, ending, lookup
 from outlive.jobs import definition as definition_module
 from outlive.jobs.context import Context
-from outlive.jobs.starting import boundary, gate, making
+from outlive.jobs.starting import gate, making
 from outlive.jobs.starting.plan import Plan, Timing
 from outlive.jobs.starting.start_and_wait import StartCall
 from outlive.jobs.told import ownership
@@ -68,8 +68,6 @@ def _plan(ctx: Context, old: JobDir, env: dict[str, str], host_name: str | None)
         raise invalid(
             "job", "its input was the stdin of the command that started it, which is gone", hint="Use run again."
         )
-    check = boundary.reading_in(sandbox)
-    overrides = {**read_env_files(before.env_files, check), **before.env, **env}
     masked = sorted(set(before.masked_env) | (env.keys() & set(before.mask)))
     definition = Definition.replace(
         gate.anew(before),
@@ -91,9 +89,10 @@ def _plan(ctx: Context, old: JobDir, env: dict[str, str], host_name: str | None)
         notification=_from_the_start(before.notification),
     )
     definition_module.require_possible(ctx.caller, definition, host)
-    data, script = old.read_stdin_data(), making.script(old, before)
-    stdin_fd = None if before.stdin_path is None else definition_module.open_stdin(before.stdin_path, check)
-    return Plan(definition=definition, overrides=overrides, stdin_data=data, stdin_fd=stdin_fd, script=script)
+    script = making.script(old, before)
+    plan = making.plan_of(old, definition, env)
+    plan.script = script
+    return plan
 
 
 def _refuse_unstored(definition: Definition, env: dict[str, str]) -> None:

@@ -254,10 +254,17 @@ def plan_of_created(caller: Principal, job: JobDir) -> Plan:
     definition_module.check_parts(definition)
     host = definition_module.host_of(caller, definition.host or LOCAL)
     definition_module.directory_on(caller, host, definition.cwd)
+    return plan_of(job, definition, {})
+
+
+def plan_of(job: JobDir, definition: Definition, env: dict[str, str]) -> Plan:
+    """Return the plan of a stored job that is to start with this definition: the variables and the input that are on disk,
+    and the variables that the call gives. Errors: denied, invalid_argument, io_error."""
     check = boundary.reading_in(definition.sandbox)
-    overrides = {**read_env_files(definition.env_files, check), **definition.env}
-    stdin_fd = None if definition.stdin_path is None else definition_module.open_stdin(definition.stdin_path, check)
-    return Plan(definition=definition, overrides=overrides, stdin_data=job.read_stdin_data(), stdin_fd=stdin_fd)
+    overrides = {**read_env_files(definition.env_files, check), **definition.env, **env}
+    data, path = job.read_stdin_data(), definition.stdin_path
+    stdin_fd = None if path is None else definition_module.open_stdin(path, check)
+    return Plan(definition=definition, overrides=overrides, stdin_data=data, stdin_fd=stdin_fd)
 
 
 def script(job: JobDir, definition: Definition) -> bytes | None:

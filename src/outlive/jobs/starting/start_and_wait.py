@@ -49,14 +49,9 @@ class StartCall:
         return Awaits(until=until, background=background) if until or background else None
 
     @property
-    def is_due(self) -> bool:
-        """Whether there is nothing to wait for (any more)."""
-        return self.until is None and self.deadline is not None and time.monotonic() >= self.deadline
-
-    @property
     def waits_for_end(self) -> bool:
         """Whether the end of the job is what the answer waits for."""
-        return self.until is None and not self.is_due
+        return self.until is None and (self.deadline is None or time.monotonic() < self.deadline)
 
     def check(self, ctx: Context, definition: Definition) -> None:
         """Check, before anything is started, what the conditions of the answer ask for. Errors: denied."""

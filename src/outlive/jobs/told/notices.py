@@ -27,7 +27,7 @@ from outlive.jobs.diagnosis import deleted
 from outlive.jobs.interaction import shown_output
 from outlive.jobs.told import known_to_session, ownership
 from outlive.store import deletions, history
-from outlive.store.inbox import ANSWERED, FOLLOWED, LEFT, UNDER_WAY, Claim, Inbox, Told, family_of
+from outlive.store.inbox import ANSWERED, FOLLOWED, LEFT, UNDER_WAY, Claim, Inbox, Told
 from outlive.store.inspection.inspection import Inspection
 from outlive.store.job_dir import JobDir
 from outlive.store.output.merged import Output
@@ -350,25 +350,9 @@ def _notice(
     }
 
 
-def of_window(store: Store, client: str, directories: Iterable[str]) -> list[Inbox]:
-    """Return the inboxes of the client's window that called this process, whatever its session is called now,
-    and of windows of this client in these directories that are closed."""
-    families = {family_of(client, directory) for directory in directories}
-    mine = tree.client()
-    inboxes = []
-    for inbox in Inbox.every(store):
-        host = inbox.host()  # None: of a shell, or of a server for several clients
-        if host is None:
-            continue
-        is_left = inbox.family in families and not tree.is_client_there(host)
-        if host == mine or is_left:
-            inboxes.append(inbox)
-    return inboxes
-
-
 def of_session(ctx: Context, session: str | None, window: Sequence[Inbox] = ()) -> Receipt:
-    """Return the notices of a session, by default of that whose shell this is. `window`: further inboxes of the caller
-    (`of_window`). Errors: invalid_argument if no session is named."""
+    """Return the notices of a session, by default of that whose shell this is. `window`: further inboxes of the caller.
+    Errors: invalid_argument if no session is named."""
     session = session or ctx.env.get(SESSION_VARIABLE)
     if not session:
         hint = f"Claude Code names its own in {SESSION_VARIABLE}; give --session elsewhere."
