@@ -128,18 +128,10 @@ class _Exchange:
         last = lines[max(0, self._sent - 1)]
         said = reaction.answer(last.typed(pty=pty) if self._sent else b"", last.data, done.typed)
         said.since.advised = said.since.advised.with_more(advice.WRITTEN, why)
-        return Written(
-            job=said.reading.job,
-            reading=said.reading,
-            timeout_ms=inspection.definition.timeout_ms,
-            since=said.since,
-            waited_ms=said.waited_ms,
-            bytes_written=written,
-            stdin="closed" if done.closed else "open",
-            warnings=stdin.warnings_of(self._job, inspection, done.changed(wanted=done.written), not_ended=False)
-            or None,
-            sent=self._sent,
-        )
+        all_sent = done.changed(written=written, wanted=written)  # `why` says what was not
+        answer = stdin.answered(self._ctx, self._job, inspection, all_sent, said)
+        answer.sent = self._sent
+        return answer
 
     def _left_ms(self, most_ms: int | None = None) -> int:
         """Return how long the next step may take."""

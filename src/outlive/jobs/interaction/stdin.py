@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from outlive import limits, parts
 from outlive.answers.job import Job
-from outlive.answers.reading import Written
+from outlive.answers.reading import Polled, Written
 from outlive.core.members import number_of
 from outlive.core.record import Value
 from outlive.errors import OutliveError, argument, invalid
@@ -75,6 +75,14 @@ def deliver(
         if done.written == done.wanted:  # else the job does not read, and has nothing to react to
             reaction.settled()
         said = reaction.answer(given.typed(pty=inspection.definition.pty), given.data, done.typed)
+    return answered(ctx, job, inspection, done, said, not_ended=eof and not done.eof)
+
+
+def answered(
+    ctx: Context, job: JobDir, inspection: Inspection, done: Put, said: Polled | None, *, not_ended: bool = False
+) -> Written:
+    """Return the answer about what was written, and what the job `said` to it, if that was waited for. `not_ended`: its input
+    was to end, and did not."""
     state = said.reading.job.state if said else adoption.inspect_and_adopt(ctx, job).state.state
     return Written(
         job=Job(job_id=job.job_id, state=state),
@@ -84,7 +92,7 @@ def deliver(
         waited_ms=None if said is None else said.waited_ms,
         bytes_written=done.written,
         stdin="closed" if done.closed else "open",
-        warnings=warnings_of(job, inspection, done, not_ended=eof and not done.eof) or None,
+        warnings=_warnings(job, inspection, done, not_ended=not_ended) or None,
     )
 
 
@@ -194,7 +202,7 @@ def require_pty(inspection: Inspection, *, running: bool = True) -> None:
         require_open(inspection)
 
 
-def warnings_of(job: JobDir, inspection: Inspection, done: Put, *, not_ended: bool) -> list[str]:
+def _warnings(job: JobDir, inspection: Inspection, done: Put, *, not_ended: bool) -> list[str]:
     warnings = []
     if done.written != done.wanted:
         lost = "; its input was not ended either" if not_ended else ""

@@ -9,6 +9,7 @@ import os
 import socket
 import time
 from contextlib import suppress
+from typing import Any
 
 import outlive
 from outlive import limits, parts
@@ -106,33 +107,35 @@ def hand_over(
             return _handed_over(ctx, plan, job, locks, doing)
     request = request_of(ctx.caller, plan, created=created, awaited=awaited)
     acts.about_to_start(ctx, doing, plan)
-    here = there = own = None
-    memory = -1
+    own = None
     try:
         own = parts.launcher(ctx.caller, definition)
-        here, there = fds.pair()
-        memory = request.to_file()
-        sent = {"request": memory, "lock0": locks.fds[0], "lock1": locks.fds[1], "waiter": there.fileno()}
-        if plan.stdin_fd is not None:
-            sent["stdin"] = plan.stdin_fd
         fault_points.at("send_request")
-        locks.are_given = True
-        (own or ctx.caller.launcher).send(sent)
+        here = send(own or ctx.caller.launcher, request, locks, plan.files)
         fault_points.at("send_done")
         with suppress(OSError):  # while the supervisor wakes up, which makes them or reports why it cannot
             job.make_logs()
+        return here
     except OSError as error:
-        if here is not None:
-            here.close()
         raise from_os("starting a supervisor", error, code="launch_failed", on="process") from error
     finally:
-        if there is not None:
-            there.close()
         if own is not None:
             own.close()
-        if memory >= 0:
-            os.close(memory)
         plan.close()
+
+
+def send(launcher: Any, request: Request, locks: Locks, files: dict[str, int]) -> socket.socket:
+    """Have a launcher give a job to a supervisor, with its locks and these open files, by their names. Return the socket on
+    which the supervisor reports. The message itself holds the locks, whoever waits for it. Errors: OSError."""
+    here, there = fds.pair()
+    try:
+        with there, Closing(request.to_file()) as memory:
+            sent = {"request": memory, "lock0": locks.fds[0], "lock1": locks.fds[1], "waiter": there.fileno()}
+            locks.are_given = True
+            launcher.send(sent | files)
+    except BaseException:
+        here.close()
+        raise
     return here
 
 
