@@ -160,10 +160,10 @@ def test_a_job_with_limits_stays_readable_and_is_not_started_without_the_part(
     installed = Installed(place)
     shutil.rmtree(installed.package / "parts" / "limits")
     env: dict[str, str | None] = {**installed.env}
-    for verb in ("status", "poll", "wait", "usage"):
+    for verb in ("status", "poll", "wait"):
         found = cli.ok(verb, job["job_id"], env=env)
         assert (found["state"], "resources" in found) == ("exited", False)
-        assert verb == "usage" or "made with the part limits of outlive, which is not installed here" in found["hint"]
+        assert "made with the part limits of outlive, which is not installed here" in found["hint"]
     error = cli.error("run", *nice, "true", code="invalid_argument", env=env)
     assert error["message"] == "unknown option of run: --resource"
     for words in (("start", created), ("restart", job["job_id"])):

@@ -119,14 +119,6 @@ class Hold(Value):
     warning: str  # for a program that has typed nevertheless
 
 
-class Beside(Value):
-    """What a part says beside what a job used."""
-
-    figure: str  # time | memory | processes, beside which it stands; "": none of these
-    line: str  # for a model
-    short: str  # for a person, behind the figure
-
-
 class Part:
     """What a part adds."""
 
@@ -260,9 +252,6 @@ class Part:
     # Member of an answer → "module:function" that takes the answer, and returns for what its job waits, which has not started:
     # "it waits for 2 jobs"
     why_not_started: Mapping[str, str] = {}
-    # Member of an answer of `usage` → "module:function" that takes the answer, and returns what stands beside its figures
-    # (Beside)
-    beside_usage: Mapping[str, str] = {}
     # Type of an answer of one of its verbs → "module:function" that takes the answer, the Style (cli/text.py) and `verbose`
     # (everything is wanted), and returns the text for a person
     for_person: Mapping[str, str] = {}

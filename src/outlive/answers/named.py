@@ -8,5 +8,4 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from outlive.answers.shapes import *  # noqa: F403
 else:
-    Approval = Engine = Event = Fault = Finding = Fired = Keyboard = Notice = Notification = OwnFinding = None
-    Queue = Usage = None
+    Approval = Engine = Event = Fault = Fired = Keyboard = Notice = Notification = Queue = Usage = None

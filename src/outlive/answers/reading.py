@@ -1,4 +1,4 @@
-"""The answers of the verbs that read a job, poll, log, tail, wait, events, usage and notices, and of those that type into it."""
+"""The answers of the verbs that read a job, poll, log, tail, wait, events and notices, and of those that type into it."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from outlive.answers import ALWAYS, FIRST, FULL_ONLY, HIDDEN, LAST, Answer, Fiel
 from outlive.answers import job as known
 from outlive.answers.advice import Advised
 from outlive.answers.job import HowEnded, Job, Losses, Outcome, Place, PortHolder, Prompt, Stopped
-from outlive.answers.named import Approval, Event, Fired, Notice, Usage
-from outlive.answers.of_parts import Given, OfParts
+from outlive.answers.named import Approval, Event, Fired, Notice
+from outlive.answers.of_parts import OfParts
 from outlive.answers.other_run import OtherRun
 from outlive.answers.output import SEEN, SNIPPET, Excerpt, Shown, Tails
 from outlive.core.records import STATES
@@ -154,29 +154,6 @@ class Events(Answer):  # of events
     next_seq: int = known.NEXT_SEQ
     truncated: bool = field("Are there more events than shown?")
     damage: str | None = known.DAMAGE
-    hint: str | None = known.HINT
-
-
-class UsedJob(Fields):
-    """One job."""
-
-    job_id: str = field("Its id.")
-    name: str | None = optional("Its title, or else the first words of its command.")
-    state: str = field("Its state.", enum=[*STATES])
-    usage: Usage | None = optional("What it uses or used.")
-    error: str | None = optional("Why that is not known.")
-
-
-class Used(Answer):  # of usage
-    jobs: list[UsedJob] | None = optional(
-        "Of several jobs, all: usage is of all together; the other members are about one of them.",
-        place=LAST,
-        entry=UsedJob,
-    )
-    job: Job = inline(Job)
-    ended: HowEnded | None = inline(HowEnded)
-    usage: Usage = field(known.USAGE)
-    given: Fields | None = inline(Given, keep=Given.flat())
     hint: str | None = known.HINT
 
 

@@ -142,24 +142,6 @@ class _Fired(Fields):
     idle_ms: int | None = optional("How long it has been quiet.")
 
 
-class _Finding(Fields):
-    """One check."""
-
-    name: str = field("What it is about.")
-    status: str = field("fail: jobs do not run there. warn: something to know.", enum=["ok", "warn", "fail"])
-    found: str = field("What there is, in one sentence.")
-    advice: str | None = optional("What to do about it.")
-
-
-class _OwnFinding(_Finding):
-    """One check."""
-
-    status: str = field(
-        "fail: outlive does not work as promised. warn: something to know.", enum=["ok", "warn", "fail"]
-    )
-    details: dict[str, object] | None = optional("The same for a program; what is in it depends on the check.")
-
-
 # Type of an event → what else it holds
 _EVENTS = {
     "started": ("pid",),
@@ -251,7 +233,5 @@ WatchEntry = Annotated[dict[str, object], _WatchEntry]
 Notification = Annotated[dict[str, object], _Notification]
 Fault = Annotated[dict[str, str], _Fault]
 Fired = Annotated[dict[str, object], _Fired]
-Finding = Annotated[dict[str, object], _Finding]
-OwnFinding = Annotated[dict[str, object], _OwnFinding]
 Event = Annotated[dict[str, object], _Event]
 Notice = Annotated[dict[str, object], _Notice]

@@ -72,8 +72,6 @@ def _head(answer: dict[str, object], style: Style, *, verbose: bool) -> str:
         return f"{about}\n{fields(answer, style)}" if verbose else about
     if answer["type"] == "gc" and not verbose:
         return _deleted(answer)
-    if answer["type"] == "usage":
-        return summary.usage(answer, style)
     return fields(answer, style)
 
 

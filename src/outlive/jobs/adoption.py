@@ -36,28 +36,32 @@ def inspect_and_adopt(ctx: Context, job: JobDir) -> Inspection:
         inspection.damage is not None or inspection.just_ended or inspection.orphaned
     ):  # a directory that is being deleted looks like this
         require_in_place(job)
-    is_left = inspection.orphaned or _is_end_unreported(job, inspection)
-    is_changed = _look_after(ctx.caller, job, inspection, by_supervisor=is_left)
-    return inspect.inspect_job(job) if is_changed else inspection
+    if inspection.orphaned or _is_end_unreported(job, inspection):
+        _adopt(ctx.caller, job, inspection)
+        return inspect.inspect_job(job)
+    return inspect.inspect_job(job) if _complete_end(job, inspection) else inspection
 
 
-def _look_after(
-    caller: Principal, job: JobDir, inspection: Inspection, *, by_supervisor: bool, asked: bool = False
-) -> bool:
-    """Give the job a new supervisor; else complete its end if its supervisor and guardian died when its outcome was visible.
-    Return whether there was anything to do."""
-    is_over = inspection.state.finished and not inspection.supervised
+def _adopt(caller: Principal, job: JobDir, inspection: Inspection, *, asked: bool = False) -> None:
+    from outlive.jobs.starting import new_supervisor  # late: 6 ms, and few pairs are killed as a whole
+
+    new_supervisor.adopt(caller, job, inspection, asked=asked)
+
+
+def _complete_end(job: JobDir, inspection: Inspection) -> bool:
+    """Complete the end of a job whose supervisor and guardian died when its outcome was visible; return whether there was
+    anything to do."""
     is_sandboxed = inspection.definition.sandbox is not None
-    if not by_supervisor and not (is_over and (job.is_marked_live() or (is_sandboxed and job.is_marked_left()))):
+    is_marked = job.is_marked_live()
+    if (
+        not inspection.state.finished
+        or inspection.supervised
+        or not (is_marked or (is_sandboxed and job.is_marked_left()))
+    ):
         return False
-    if by_supervisor:
-        from outlive.jobs.starting import new_supervisor  # late: 6 ms, and few pairs are killed as a whole
-
-        new_supervisor.adopt(caller, job, inspection, asked=asked)
-        return True
     # What is left of a job in a sandbox still changes its workspace, which is looked at when none is
     is_left = is_sandboxed and bool(survivors(inspection, job))
-    if is_left and not job.is_marked_live():
+    if is_left and not is_marked:
         return False
     unseen_end.complete_end(job, inspection.definition, inspection.state, is_left=is_left)
     return True
@@ -71,8 +75,12 @@ def _elsewhere(caller: Principal, job: JobDir, inspection: Inspection) -> Inspec
     inspection = engines.resumed(caller, job, inspection)
     # Where no mirror does it, as for a job that never ran, a process here tells the sinks, and looks after nothing else
     engine = engines.of_job(job, inspection.definition)
-    if engine is None or not engine.mirrors:
-        _look_after(caller, job, inspection, by_supervisor=_is_end_unreported(job, inspection))
+    if engine is not None and engine.mirrors:
+        return inspection
+    if _is_end_unreported(job, inspection):
+        _adopt(caller, job, inspection)
+    else:
+        _complete_end(job, inspection)
     return inspection
 
 
@@ -108,6 +116,6 @@ def inspect_before_kill(ctx: Context, job: JobDir) -> Inspection:
     if inspection.elsewhere:
         return inspection
     if inspection.state.finished and not inspection.supervised and survivors(inspection, job):
-        _look_after(ctx.caller, job, inspection, by_supervisor=True, asked=True)
+        _adopt(ctx.caller, job, inspection, asked=True)
         inspection = inspect.inspect_job(job)
     return inspection

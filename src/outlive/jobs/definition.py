@@ -104,10 +104,7 @@ def plan(ctx: Context, job_id: str, *, start_now: bool, **args: Any) -> Plan:
         root=ctx.store.path,
         kept=parts.kept(ctx, args),
     )
-    boundary.require_sinks(ctx.caller, definition)
-    check_parts(definition)
-    if host is not None:
-        host.engine.check(host, definition)
+    require_possible(ctx.caller, definition, host)
     unneeded = args.get("elevated") and not (ctx.config.uses("sandbox") or ctx.caller.ceiling)
     hints = ["elevated has no effect: no sandbox is configured."] if unneeded else []
     hints += _milliseconds_meant(ctx.caller, definition.timeout_ms)
@@ -123,6 +120,15 @@ def plan(ctx: Context, job_id: str, *, start_now: bool, **args: Any) -> Plan:
         script=script,
         hint=hint,
     )
+
+
+def require_possible(caller: Principal, definition: Definition, host: Host | None) -> None:
+    """Check that a job that is to be made, or made again, can do what it asks for, on this host or (None) this machine.
+    Errors: denied, invalid_argument, not_supported, and those of the host."""
+    boundary.require_sinks(caller, definition)
+    check_parts(definition)
+    if host is not None:
+        host.engine.check(host, definition)
 
 
 def check_parts(definition: Definition) -> None:
@@ -364,16 +370,3 @@ def notification(
             raise invalid(fields[1], "the notification file is empty")
         changed = Notification.replace(changed, notify_file=watch_spec.sink_file(caller, file, fields[1]))
     return changed
-
-
-def refuse_unstored(definition: Definition, env: dict[str, str]) -> None:
-    """Raise invalid_argument for a masked variable without a value in `env`: masked values are not
-    on disk."""
-    missing = [name for name in definition.masked_env if name not in env]
-    if missing:
-        raise OutliveError(
-            "invalid_argument",
-            f"the masked {', '.join(missing)} must be given again: masked values are not stored",
-            hint=f"Give {missing[0]} with {argument('env')}.",
-            details={"field": "env", "missing": missing},
-        )

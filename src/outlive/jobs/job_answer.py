@@ -7,8 +7,9 @@ where it is found.
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 
-from outlive import limits, parts
+from outlive import parts
 from outlive.answers import ABSENT, Fields, advice, sentences
 from outlive.answers.advice import PART, Advice, told
 from outlive.answers.job import Described, HowEnded, Losses, Outcome, Place, Prompt, Stopped
@@ -103,8 +104,6 @@ def waiting(inspection: Inspection, output: Output) -> Prompt:
 def stopped(inspection: Inspection) -> Stopped | None:
     """Return the pid of a stopped supervisor, if it is: output waits in its pipes, and no request is
     answered."""
-    if not inspection.supervised:
-        return None
     pid = stopped_supervisor(inspection)
     return None if pid is None else Stopped(supervisor="unresponsive", supervisor_pid=pid)
 
@@ -158,24 +157,25 @@ def _how_to_answer(inspection: Inspection, asks: Prompt) -> str:
 
 def said_by_parts(look: Look) -> Said:
     """Return what the parts of outlive say of a job."""
-    fields, found = OfParts(), [*advice_of_missing(look.inspection)]
-    for name, one in parts.of_job(look.inspection.definition).items():
-        said = one.described(look)
-        if said is not None:
-            setattr(fields, name, said.fields)
-            found += said.advice
-    return Said(fields, found)
+    definition = look.inspection.definition
+    missing = parts.missing(definition.of_parts)
+    found = told(PART, f"It was made with {parts.not_there(missing)}.") if missing else []
+    said = _together(OfParts(), {name: one.described(look) for name, one in parts.of_job(definition).items()})
+    return Said(said.fields, [*found, *said.advice])
 
 
 def given(inspection: Inspection) -> Said:
     """Return what a job was given by parts of outlive."""
-    fields, found = Given(), list[Advice]()
-    for name, one in parts.of_job(inspection.definition, "given").items():
-        said = one.given_to(inspection)
-        if said is not None:
-            setattr(fields, name, said.fields)
-            found += said.advice
-    return Said(fields, found)
+    given_by = parts.of_job(inspection.definition, "given")
+    return _together(Given(), {name: one.given_to(inspection) for name, one in given_by.items()})
+
+
+def _together(fields: Fields, each: Mapping[str, Said | None]) -> Said:
+    """Return what parts say, by their names, in these fields."""
+    said = {name: one for name, one in each.items() if one is not None}
+    for name, one in said.items():
+        setattr(fields, name, one.fields)
+    return Said(fields, [advice for one in said.values() for advice in one.advice])
 
 
 def in_list(inspection: Inspection) -> Fields:
@@ -184,12 +184,6 @@ def in_list(inspection: Inspection) -> Fields:
     for name, one in parts.of_job(inspection.definition, "listed").items():
         setattr(fields, name, one.entry_of(inspection))
     return fields
-
-
-def advice_of_missing(inspection: Inspection) -> list[Advice]:
-    """Return with which parts of outlive a job was made that are not there."""
-    missing = parts.missing(inspection.definition.of_parts)
-    return told(PART, f"It was made with {parts.not_there(missing)}.") if missing else []
 
 
 def how_ended(inspection: Inspection, job: JobDir) -> HowEnded | None:
@@ -337,16 +331,6 @@ def idle_ms(inspection: Inspection, output: Output) -> int | None:
     return min(max(0, round((time.time() - last) * 1000)), elapsed_ms(inspection) or 0)
 
 
-def retry_after_ms(inspection: Inspection, output: Output) -> int | None:
-    """Return half of the quiet so far, at least 1 s and at most 1 min: it grows with each poll that
-    finds nothing."""
-    quiet = idle_ms(inspection, output)
-    if quiet is None:
-        return None
-    low, high = limits.RETRY_MS
-    return min(high, max(low, quiet // 2))
-
-
 def living(inspection: Inspection, job: JobDir) -> int | None:
     """Return how many processes of the job are alive besides its command; None where they are on
     another machine, which alone can tell."""
@@ -356,6 +340,4 @@ def living(inspection: Inspection, job: JobDir) -> int | None:
         and (inspection.supervised or not inspection.state.finished)
     ):
         return None
-    if not inspection.supervised:
-        return 0
     return len(descendants(inspection, job))

@@ -6,10 +6,10 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
 
 from outlive import parts
 from outlive.answers import sentences
-from outlive.answers.ending import Deleted, EndedJob
 from outlive.core.labels import check_tag_pattern, tag_matches
 from outlive.core.records import FINISHED, Definition
 from outlive.errors import ENDED_JOBS, OutliveError, argument, invalid, per_face
@@ -17,8 +17,6 @@ from outlive.jobs import adoption, lookup
 from outlive.jobs.context import Context, Principal
 from outlive.jobs.starting import gate
 from outlive.jobs.told import ownership
-from outlive.store.inspection import inspect
-from outlive.store.inspection.inspection import Inspection
 from outlive.store.job_dir import JobDir
 
 _MOST_OWN = 200  # jobs of the caller that a wait is for: each costs some open files
@@ -44,6 +42,14 @@ def named(
     if not found:
         raise OutliveError("job_not_found", f"no job of yours is in {only.name}", hint=only.hint or None)
     return found
+
+
+@contextmanager
+def one_or_several(ctx: Context, job: str | None, args: Mapping[str, object]) -> Iterator[list[JobDir]]:
+    """Open the job that was named, or without one those that an argument of a part names. Errors: as `named`."""
+    found = named(ctx, () if job is None else (job,), args, partial(lookup.open_job, ctx))
+    with ExitStack() as stack:
+        yield [stack.enter_context(one) for one in found or ()]
 
 
 def _each(texts: Iterable[str], open_one: Callable[[str], JobDir]) -> list[JobDir]:
@@ -203,40 +209,6 @@ def _opened_in(ctx: Context, job_id: str, states: tuple[str, ...]) -> JobDir | N
         pass
     job.close()
     return None
-
-
-def deleted(ctx: Context, jobs: Iterable[JobDir], delete: Callable[[JobDir], Deleted]) -> Deleted:
-    """Delete each of several jobs with `delete`; return the answer about all of them, with the error of each that could not
-    be deleted. Errors: those of `delete` if none could be; job_not_found if there is none."""
-    answer: Deleted | None = None
-    told: list[EndedJob] = []
-    failed: OutliveError | None = None
-    for job in jobs:
-        before = inspect.inspect_job(job)
-        name = before.definition.name
-        try:
-            one = delete(job)
-        except OutliveError as error:
-            told.append(EndedJob(job_id=job.job_id, name=name, state=_state_now(ctx, job, before), error=error.message))
-            failed = error
-            continue
-        told.append(EndedJob(job_id=job.job_id, name=name, state=one.job.state))
-        if answer is None:
-            answer = one
-        else:
-            answer.freed_bytes += one.freed_bytes
-    if answer is None:
-        raise failed or OutliveError("job_not_found", "no job of yours has ended", hint=ENDED_JOBS)
-    answer.jobs = told
-    return answer
-
-
-def _state_now(ctx: Context, job: JobDir, before: Inspection) -> str:
-    """Return the state of a job that could not be deleted; its last one if another call deleted it first."""
-    try:
-        return adoption.inspect_and_adopt(ctx, job).state.state
-    except OutliveError:
-        return before.state.state
 
 
 def _tagged(ctx: Context, tags: Sequence[str], ids: Iterable[str]) -> Iterator[JobDir]:

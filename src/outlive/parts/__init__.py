@@ -14,7 +14,6 @@ from outlive.core.place import resolve_name
 if TYPE_CHECKING:  # a supervisor asks this list for names alone
     from outlive.part import (
         AwaitedEnd,
-        Beside,
         Config,
         Context,
         Definition,
@@ -125,11 +124,6 @@ def lines(answer: Mapping[str, object], *, process: bool | None = None) -> list[
     """Return the lines in which the fields of parts in an answer are read. `process`: None: by a person; else by a model,
     to which the tool of this name is offered or not."""
     return [line for function in _asked("lines_of", answer.get) for line in function(answer, process=process)]
-
-
-def beside_usage(answer: Mapping[str, object]) -> list[Beside]:
-    """Return what stands beside the figures of an answer that says what a job used."""
-    return [one for function in _asked("beside_usage", answer.get) for one in function(answer)]
 
 
 def why_not_started(answer: Mapping[str, object]) -> str | None:

@@ -19,7 +19,6 @@ VERBS = {
     "create": "declarations.starting",
     "start": "declarations.starting",
     "status": "declarations.job",
-    "usage": "declarations.reading",
     "poll": "declarations.reading",
     "log": "declarations.reading",
     "tail": "declarations.reading",

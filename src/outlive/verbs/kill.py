@@ -54,12 +54,20 @@ def kill(
 
 
 class _Kill:
-    """The end of one job, as a call brings it about."""
+    """The end of one job, as a call brings it about. It knows the processes of the job before the signal, by pid and start
+    time."""
 
     def __init__(self, ctx: Context, job: JobDir, number: int, grace_ms: int) -> None:
         self._ctx, self._number, self._grace_ms = ctx, number, grace_ms
         self.job = job
-        self._before = _Tree(adoption.inspect_before_kill(ctx, job), job)
+        before = adoption.inspect_before_kill(ctx, job)
+        self._was_over = before.state.finished
+        members = processes.survivors(before, job)
+        self._lines = processes.CommandLines(before.definition.mask, members)
+        named = ((member, self._command(member)) for member in members)
+        # One without a command line has just ended by itself
+        self._members = {(member.pid, member.start): words for member, words in named if words}
+        self._had_any = bool(self._members) or (before.elsewhere and ending.may_have_left(before, job))
         with Output(job) as output:
             self._printed = self._end = output.end
 
@@ -79,10 +87,42 @@ class _Kill:
             until = 0.0
         return self._answer(ending.wait_until_over(self._ctx, self.job, until))
 
+    def _command(self, member: tree.Member) -> str:
+        return self._lines.of(member.pid)[: limits.COMMAND_CHARS]
+
     def _answer(self, inspection: Inspection) -> Killed:
-        answer = _answer(inspection, self.job, self._number, self._before)
-        if not answer.already_ended:
-            with Output(self.job) as output:  # what the job printed since: how it took the signal
+        job, number, most = self.job, self._number, limits.LISTED_PROCESSES
+        alive = processes.survivors(inspection, job)
+        left = [Process(pid=member.pid, command=self._command(member)) for member in alive]
+        living = {(member.pid, member.start) for member in alive}
+        ended = [Process(pid=key[0], command=words) for key, words in self._members.items() if key not in living]
+        sent = self._had_any or not self._was_over
+        hint = _hint(inspection, job, number, len(alive), sent=sent)
+        if self._was_over and ended and not alive:
+            hint = hint or _on_what_was_left(len(ended))
+        state, place = inspection.state, job_answer.place(inspection, job)
+        answer = Killed(
+            job=Job(job_id=job.job_id, state=state.state),
+            signal=signals.name_of(number),
+            timeout_ms=inspection.definition.timeout_ms,
+            already_ended=None if sent else True,
+            place=place,
+            survivors=left[:most],
+            survivors_count=len(left) if len(left) > most else None,
+            ended=ended[:most],
+            ended_count=len(ended) if len(ended) > most else None,
+            hint=hint,
+        )
+        outcome = job_answer.outcome(inspection, job)
+        if outcome is not None:
+            how = outcome.ended
+            answer.exit_code, answer.reason, answer.ended_signal = how.exit_code, how.reason, how.signal
+            answer.ended_by, answer.finished_at = outcome.ended_by, outcome.finished_at
+            answer.message = state.message or None
+        elif place is not None and hint is None:
+            answer.hint = f"It runs on {place.host or place.machine}, where it was told; wait tells when it has ended."
+        if sent:
+            with Output(job) as output:  # what the job printed since: how it took the signal
                 answer.output = ends.snippet(output, self._printed) or None
                 self._end = output.end
         return answer
@@ -138,61 +178,9 @@ def _unknown(signal: str) -> OutliveError:
     return invalid("signal", f"unknown signal {signal!r}", hint=hint)
 
 
-class _Tree:
-    """The processes of a job before the signal, by pid and start time."""
-
-    def __init__(self, inspection: Inspection, job: JobDir) -> None:
-        self.over = inspection.state.finished
-        members = processes.survivors(inspection, job)
-        self.lines = processes.CommandLines(inspection.definition.mask, members)
-        named = ((member, self.lines.of(member.pid)) for member in members)
-        # One without a command line has just ended by itself
-        self._members = {(member.pid, member.start): words[: limits.COMMAND_CHARS] for member, words in named if words}
-        self.had_any = bool(self._members) or (inspection.elsewhere and ending.may_have_left(inspection, job))
-
-    def ended(self, alive: list[tree.Member]) -> list[Process]:
-        """Return those that are not alive any more."""
-        left = {(member.pid, member.start) for member in alive}
-        return [
-            Process(pid=pid, command=words) for (pid, start), words in self._members.items() if (pid, start) not in left
-        ]
-
-
-def _answer(inspection: Inspection, job: JobDir, number: int, before: _Tree) -> Killed:
-    alive = processes.survivors(inspection, job)
-    sent = before.had_any or not before.over
-    ended = before.ended(alive)
-    left = [Process(pid=member.pid, command=before.lines.of(member.pid)[: limits.COMMAND_CHARS]) for member in alive]
-    state, place = inspection.state, job_answer.place(inspection, job)
-    most = limits.LISTED_PROCESSES
-    answer = Killed(
-        job=Job(job_id=job.job_id, state=state.state),
-        signal=signals.name_of(number),
-        timeout_ms=inspection.definition.timeout_ms,
-        already_ended=None if sent else True,
-        place=place,
-        survivors=left[:most],
-        survivors_count=len(left) if len(left) > most else None,
-        ended=ended[:most],
-        ended_count=len(ended) if len(ended) > most else None,
-        hint=_hint(inspection, job, number, len(alive), sent=sent) or _on_what_was_left(before, ended, alive),
-    )
-    outcome = job_answer.outcome(inspection, job)
-    if outcome is not None:
-        how = outcome.ended
-        answer.exit_code, answer.reason, answer.ended_signal = how.exit_code, how.reason, how.signal
-        answer.ended_by, answer.finished_at = outcome.ended_by, outcome.finished_at
-        answer.message = state.message or None
-    elif place is not None and answer.hint is None:
-        answer.hint = f"It runs on {place.host or place.machine}, where it was told; wait tells when it has ended."
-    return answer
-
-
-def _on_what_was_left(before: _Tree, ended: list[Process], alive: list[tree.Member]) -> str | None:
+def _on_what_was_left(count: int) -> str:
     """Return what was ended of a job whose command had ended before."""
-    if not before.over or not ended or alive:
-        return None
-    those = "1 process that it left was" if len(ended) == 1 else f"{len(ended)} processes that it left were"
+    those = "1 process that it left was" if count == 1 else f"{count} processes that it left were"
     return f"The command had ended before; {those} ended."
 
 

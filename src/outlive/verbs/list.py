@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 from outlive import limits, parts
@@ -49,14 +49,10 @@ def list_jobs(
     the answer. A model that asks for nothing in particular gets what runs, what failed, and the newest others."""
     of_parts = {name: wanted.pop(name) for name in [*wanted] if name not in Selection.FIELDS}
     only = parts.selected(ctx, {**wanted, **of_parts})
-    selection = Selection(**wanted) if only is None else Selection(**wanted, named=True)
+    selection = Selection(**{**wanted, "tags": tuple(wanted.get("tags", ()))})
     chosen = _Filter(ctx, selection, only)
-    asks_little = (limit, offset, selection.changed(all=False, tags=tuple(selection.tags))) == (
-        limits.LIST_JOBS,
-        0,
-        _EVERY_JOB,
-    )
-    tally = _Tally() if ctx.face == "mcp" and asks_little else None
+    asks_little = only is None and selection.changed(all=False) == _EVERY_JOB
+    tally = _Tally() if ctx.face == "mcp" and asks_little and (limit, offset) == (limits.LIST_JOBS, 0) else None
     rows = _Rows(ctx, tally, limit, max_bytes)
     before, skipped = 0, 0
     until = time.monotonic() + _AT_ONCE_S
@@ -180,12 +176,11 @@ class Selection(Value):
     state: str | None = None
     failed: bool = False
     since: str | None = None
-    tags: Sequence[str] = ()
+    tags: tuple[str, ...] = ()
     host: str | None = None
     cwd: str | None = None
     owner: str | None = None
     all: bool = False
-    named: bool = False  # a part names the jobs: of every directory and client, if neither is asked for
 
 
 _EVERY_JOB = Selection()
@@ -206,7 +201,7 @@ class _Filter:
             raise invalid("host", f"{argument('host')} is the name of a host, or {LOCAL}")
         for pattern in wanted.tags:
             check_tag_pattern(pattern)
-        if only is not None and not self._is_chosen:
+        if only is not None and not self._is_chosen:  # a part names the jobs: of every directory and client
             wanted = wanted.changed(all=True)
         self._ctx = ctx
         self._wanted = wanted
@@ -215,8 +210,8 @@ class _Filter:
         self._cwd = None if wanted.all or place is None else os.path.realpath(place)
         self._owner = None if wanted.all else wanted.owner
         self._is_mine = ctx.face == "mcp" and not (self._is_chosen or wanted.all)
-        wanted = wanted.changed(tags=tuple(wanted.tags))
-        is_by_age = ctx.face == "mcp" and wanted.changed(tags=(), host=None, cwd=None, owner=None) == _EVERY_JOB
+        is_narrow = only is not None or wanted.changed(tags=(), host=None, cwd=None, owner=None) != _EVERY_JOB
+        is_by_age = ctx.face == "mcp" and not is_narrow
         keep = ctx.config.get("exec", "cleanup_ms") if is_by_age else None
         self._oldest = None if keep is None else time.time() - keep / 1000
         is_bounded = self._is_mine or self._owner is not None or self._cwd is not None
@@ -337,7 +332,7 @@ class _Filter:
 
     def _none(self) -> str | None:
         """Return that no job fits, how many of the caller's there are, and which others."""
-        wanted = self._wanted.changed(tags=tuple(self._wanted.tags), cwd=None, owner=None, all=False)
+        wanted = self._wanted.changed(cwd=None, owner=None, all=False)
         live, ended, is_all = self._every_own() if wanted != _EVERY_JOB else (0, 0, True)
         if not live + ended:
             return self._others()

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from contextlib import ExitStack, closing
-from functools import partial
+from contextlib import closing
 from typing import Any
 
 from outlive import limits, parts
@@ -34,10 +33,16 @@ _ANY_CASE_S = 2.0  # for which a pattern without a match is looked for in any ca
 _TIMELESS = "When these lines were printed is not known: the job has no usable file `order`."
 
 
-def log(
+def log(ctx: Context, *, job: str | None = None, **how: Any) -> Log:
+    """Return what a job printed, or several jobs, which an argument of a part names."""
+    with several.one_or_several(ctx, job, how) as jobs:
+        return _of_several(ctx, jobs, **how) if job is None else _of_one(ctx, jobs[0], **how)
+
+
+def _of_several(
     ctx: Context,
+    jobs: list[JobDir],
     *,
-    job: str | None = None,
     offset: int | None = None,
     since_seq: int | None = None,
     limit: int | None = None,
@@ -45,29 +50,18 @@ def log(
     times: bool = False,
     **how: Any,
 ) -> Log:
-    """Return what a job printed (`_of_one`); of several jobs, which an argument of a part names, their last lines, in the
-    order in which they were printed."""
-    how |= {"limit": limit, "max_bytes": max_bytes}
-    opened = several.named(ctx, () if job is None else (job,), how, partial(lookup.open_job, ctx)) or ()
-    with ExitStack() as stack:
-        jobs = [stack.enter_context(one) for one in opened]
-        if job is not None:
-            return _of_one(ctx, jobs[0], offset=offset, since_seq=since_seq, times=times, **how)
-        one_alone = next((name for name, at in (("offset", offset), ("since_seq", since_seq)) if at is not None), None)
-        if one_alone is not None:
-            hint = f"{argument('limit')} shows more of the last lines of several jobs."
-            raise invalid(one_alone, f"{argument(one_alone)} goes with one job", hint=hint)
-        logs = [_of_one(ctx, one, times=True, alone=False, **how) for one in jobs]
-        return _of_several(jobs, logs, limits.LOG_LINES if limit is None else limit, max_bytes, times=times)
-
-
-def _of_several(jobs: list[JobDir], logs: list[Log], limit: int, max_bytes: int, *, times: bool) -> Log:
+    """Return the last lines of several jobs, in the order in which they were printed."""
+    one_alone = next((name for name, at in (("offset", offset), ("since_seq", since_seq)) if at is not None), None)
+    if one_alone is not None:
+        hint = f"{argument('limit')} shows more of the last lines of several jobs."
+        raise invalid(one_alone, f"{argument(one_alone)} goes with one job", hint=hint)
+    logs = [_of_one(ctx, one, limit=limit, max_bytes=max_bytes, times=True, alone=False, **how) for one in jobs]
     definitions = [job.read_meta() for job in jobs]
     named = [
         NamedLog(one.name, short_id(one.job_id), log.lines.shown.output, log.lines.times or ())
         for one, log in zip(definitions, logs, strict=True)
     ]
-    merged = merged_logs.merged(named, limit, max_bytes)
+    merged = merged_logs.merged(named, limits.LOG_LINES if limit is None else limit, max_bytes)
     hints = [f"{one.name}: {log.losses.hint}" for one, log in zip(named, logs, strict=True) if log.losses.hint]
     if merged.left_out:
         hints.insert(0, "These are the last lines: limit and max_bytes show more, log of one job all of its own.")

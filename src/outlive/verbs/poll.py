@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from contextlib import closing, nullcontext
 
 from outlive.answers import advice
 from outlive.answers.reading import Polled
@@ -31,27 +32,16 @@ def poll(
     until = began + timeout_ms / 1000
     with lookup.open_job(ctx, job) as job_dir:
         since, beyond = known_to_session.beginning(ctx, job_dir, since_seq)
-        control = None
-        if timeout_ms:
-            control = ControlClient(job_dir, output=True)
-        try:
+        with closing(ControlClient(job_dir, output=True)) if timeout_ms else nullcontext() as control:
             while True:
                 answer = reading.read(ctx, job_dir, since, wanted)
                 seen = answer.reading
-                if (
-                    seen.shown.output
-                    or seen.asks.waiting_for_input
-                    or seen.job.state not in ("running", "created")
-                    or time.monotonic() >= until
-                ):
+                is_news = seen.shown.output or seen.asks.waiting_for_input
+                if is_news or seen.job.state not in ("running", "created") or time.monotonic() >= until:
                     break
                 assert control is not None
                 control.pause(until)
-        finally:
-            if control is not None:
-                control.close()
-        asks = answer.reading.asks.waiting_for_input
-        known_to_session.mark_seen(ctx, job_dir, answer.reading.shown.next_seq, asks=asks)
+        known_to_session.mark_seen(ctx, job_dir, seen.shown.next_seq, asks=seen.asks.waiting_for_input)
         answer.since.advised = answer.since.advised.with_more(advice.CALL, beyond)
         answer.waited_ms = round((time.monotonic() - began) * 1000)
         return answer

@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from outlive.answers.starting import Started
-from outlive.core.env_files import check_env, read_env_files
+from outlive.core.env_files import check_env
 from outlive.core.ids import new_id
 from outlive.core.records import LOCAL, Awaits, Definition, Notification, OutputMatch, Watch
 from outlive.core.units import timestamp
-from outlive.errors import OutliveError, invalid
+from outlive.errors import OutliveError, argument, invalid
 from outlive.jobs import adoption, ending, lookup
 from outlive.jobs import definition as definition_module
 from outlive.jobs.context import Context
-from outlive.jobs.starting import boundary, gate, making
+from outlive.jobs.starting import gate, making
 from outlive.jobs.starting.plan import Plan, Timing
 from outlive.jobs.starting.start_and_wait import StartCall
 from outlive.jobs.told import ownership
@@ -59,7 +59,7 @@ def _plan(ctx: Context, old: JobDir, env: dict[str, str], host_name: str | None)
     if inspection.damage is not None:
         raise OutliveError("io_error", f"its definition cannot be read: {inspection.damage}")
     before = inspection.definition
-    definition_module.refuse_unstored(before, env)
+    _refuse_unstored(before, env)
     host = definition_module.host_of(ctx.caller, (before.host or LOCAL) if host_name is None else host_name)
     cwd = definition_module.directory_on(ctx.caller, host, before.cwd)
     there = Definition.replace(before, host=None if host is None else host.name)
@@ -68,8 +68,6 @@ def _plan(ctx: Context, old: JobDir, env: dict[str, str], host_name: str | None)
         raise invalid(
             "job", "its input was the stdin of the command that started it, which is gone", hint="Use run again."
         )
-    check = boundary.reading_in(sandbox)
-    overrides = {**read_env_files(before.env_files, check), **before.env, **env}
     masked = sorted(set(before.masked_env) | (env.keys() & set(before.mask)))
     definition = Definition.replace(
         gate.anew(before),
@@ -90,13 +88,24 @@ def _plan(ctx: Context, old: JobDir, env: dict[str, str], host_name: str | None)
         dedupe_key=None,
         notification=_from_the_start(before.notification),
     )
-    boundary.require_sinks(ctx.caller, definition)
-    definition_module.check_parts(definition)
-    if host is not None:
-        host.engine.check(host, definition)
-    data, script = old.read_stdin_data(), making.script(old, before)
-    stdin_fd = None if before.stdin_path is None else definition_module.open_stdin(before.stdin_path, check)
-    return Plan(definition=definition, overrides=overrides, stdin_data=data, stdin_fd=stdin_fd, script=script)
+    definition_module.require_possible(ctx.caller, definition, host)
+    script = making.script(old, before)
+    plan = making.plan_of(old, definition, env)
+    plan.script = script
+    return plan
+
+
+def _refuse_unstored(definition: Definition, env: dict[str, str]) -> None:
+    """Raise invalid_argument for a masked variable without a value in `env`: masked values are not
+    on disk."""
+    missing = [name for name in definition.masked_env if name not in env]
+    if missing:
+        raise OutliveError(
+            "invalid_argument",
+            f"the masked {', '.join(missing)} must be given again: masked values are not stored",
+            hint=f"Give {missing[0]} with {argument('env')}.",
+            details={"field": "env", "missing": missing},
+        )
 
 
 def _end(ctx: Context, old: JobDir) -> None:

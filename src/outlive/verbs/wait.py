@@ -48,25 +48,27 @@ def wait(
         ctx.caller.rights.require(CONTROL, "until with port, http or file")
     limits_of_caller = boundary.reach(ctx.caller, wanted)
     began = time.monotonic()
-    jobs: list[_WaitedJob] = []
-    try:
+    with ExitStack() as stack:
         named = several.named(ctx, job, of_parts, partial(lookup.open_job, ctx))
-        jobs.extend(map(_WaitedJob, several.own(ctx) if named is None else named))
-        ctx.awaited = [one.job.job_id for one in jobs]
+        opened = [stack.enter_context(one) for one in (several.own(ctx) if named is None else named)]
+        ctx.awaited = [one.job_id for one in opened]
         if ctx.inbox is not None:
             ctx.inbox.waits.append(ctx.awaited)
+            stack.callback(ctx.inbox.waits.remove, ctx.awaited)
         # A wait for any of several goes on to the next: what was reported does not fire again. A wait for one goes on
         # to the next line that matches
         remembers = len(job) != 1 and mode == "any" and since_seq is None
         patterns = (
             {one.mark for one in wanted if one.name in _PATTERNS} if len(job) == 1 and since_seq is None else set()
         )
-        for one in jobs:
+        jobs: list[_WaitedJob] = []
+        for job_dir in opened:
             if limits_of_caller is not None:
-                limits_of_caller.require(one.job.read_meta(), wanted)
-            told = known_to_session.reported(ctx, one.job, here=not remembers) if remembers or patterns else {}
+                limits_of_caller.require(job_dir.read_meta(), wanted)
+            told = known_to_session.reported(ctx, job_dir, here=not remembers) if remembers or patterns else {}
             told = told if remembers else {mark: told[mark] for mark in patterns & told.keys()}
-            one.connect(ctx, wanted, since_seq, told)
+            jobs.append(_WaitedJob(ctx, job_dir, wanted, since_seq, told))
+            stack.callback(jobs[-1].wait.close)
         limit = None if timeout_ms is None else began + timeout_ms / 1000
         done = job_wait.wait_for(ctx, [one.wait for one in jobs], began=began, limit=limit, mode=mode)
         chosen = (
@@ -84,11 +86,6 @@ def wait(
             one.mark_told(ctx)
         answer.waited_ms = round((time.monotonic() - began) * 1000)
         return answer
-    finally:
-        if ctx.inbox is not None and ctx.awaited:
-            ctx.inbox.waits.remove(ctx.awaited)
-        for one in jobs:
-            one.close()
 
 
 def _deciding(jobs: list[_WaitedJob], mode: str) -> _WaitedJob:
@@ -102,25 +99,20 @@ def _deciding(jobs: list[_WaitedJob], mode: str) -> _WaitedJob:
 class _WaitedJob:
     """One of the jobs, and what is said of it."""
 
-    wait: job_wait.JobWait
-
-    def __init__(self, job: JobDir) -> None:
+    def __init__(
+        self, ctx: Context, job: JobDir, wanted: list[Condition], since_seq: int | None, told: dict[str, int]
+    ) -> None:
         self.job = job
-        self._closed_with = ExitStack()
-        self._closed_with.callback(job.close)
-        self._printed = 0  # before this call, if that can match
-
-    def connect(self, ctx: Context, wanted: list[Condition], since_seq: int | None, told: dict[str, int]) -> None:
-        self._output_since, self._beyond = known_to_session.beginning(ctx, self.job, since_seq)
+        self._output_since, self._beyond = known_to_session.beginning(ctx, job, since_seq)
         match_since = 0 if since_seq is None else self._output_since
-        self.wait = job_wait.JobWait(
-            ctx, self.job, wanted, output_since=self._output_since, match_since=match_since, told=told
-        )
-        self._closed_with.callback(self.wait.close)
         self._told = told
+        self._printed = 0  # before this call, if that can match
         if not match_since and any(one.name in _PATTERNS for one in wanted):
-            with Output(self.job) as output:
+            with Output(job) as output:
                 self._printed = output.end
+        self.wait = job_wait.JobWait(
+            ctx, job, wanted, output_since=self._output_since, match_since=match_since, told=told
+        )
 
     def answer(self, ctx: Context, wanted: View, *, done: bool) -> Wait:
         inspection = self.wait.found
@@ -177,6 +169,3 @@ class _WaitedJob:
             with Output(self.job) as output:
                 position = output.end if self.wait.matched_to is None else self.wait.matched_to
                 known_to_session.mark_reported(ctx, self.job, job_wait.mark(fired), position)
-
-    def close(self) -> None:
-        self._closed_with.close()

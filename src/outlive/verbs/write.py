@@ -101,7 +101,7 @@ class _Exchange:
         count = sum(len(line.typed(pty=pty)) for line in lines)
         inspection = stdin.require_writable(self._ctx, self._job, count, field=self._field)
         reaction = Reaction(self._ctx, self._job, self._left_ms(), max_bytes)
-        done, written, why = stdin.Delivered(stdin.Put(0, closed=False, eof=False), 0), 0, None
+        done, written, why = stdin.Put(0, 0), 0, None
         for line in lines:
             reaction.settled(typed=self._sent > 0)
             why = self._reason_to_stop(reaction)
@@ -118,8 +118,8 @@ class _Exchange:
                     raise
                 why = self._ended()  # meanwhile, and what it said is worth telling
                 break
-            written += done.put.written
-            if done.put.written < done.wanted:
+            written += done.written
+            if done.written < done.wanted:
                 why = f"It did not read text {self._sent + 1} whole."
                 break
             self._sent += 1
@@ -128,18 +128,10 @@ class _Exchange:
         last = lines[max(0, self._sent - 1)]
         said = reaction.answer(last.typed(pty=pty) if self._sent else b"", last.data, done.typed)
         said.since.advised = said.since.advised.with_more(advice.WRITTEN, why)
-        return Written(
-            job=said.reading.job,
-            reading=said.reading,
-            timeout_ms=inspection.definition.timeout_ms,
-            since=said.since,
-            waited_ms=said.waited_ms,
-            bytes_written=written,
-            stdin="closed" if done.put.closed else "open",
-            warnings=stdin.warnings_of(self._job, inspection, done.changed(wanted=done.put.written), not_ended=False)
-            or None,
-            sent=self._sent,
-        )
+        all_sent = done.changed(written=written, wanted=written)  # `why` says what was not
+        answer = stdin.answered(self._ctx, self._job, inspection, all_sent, said)
+        answer.sent = self._sent
+        return answer
 
     def _left_ms(self, most_ms: int | None = None) -> int:
         """Return how long the next step may take."""

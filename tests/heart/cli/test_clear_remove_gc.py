@@ -20,6 +20,7 @@ from outlive.store.cleanup import surplus
 from outlive.store.cleanup.delete import delete
 from outlive.store.job_dir import JobDir, Locks
 from outlive.store.root import Store
+from outlive.verbs import remove
 from support import processes, trees
 from support.cli import Cli, Jobs
 from support.contexts import context_of
@@ -300,7 +301,7 @@ def test_a_job_that_another_call_removes_meanwhile_keeps_no_other_from_being_cle
                 cli.ok("clear", third)
             return Deleted(job=DeletedJob(job_id=job.job_id, state=state.state), freed_bytes=freed)
 
-        answer = several.deleted(ctx, several.ended(ctx), delete_one)
+        answer = remove.deleted(ctx, several.ended(ctx), delete_one)
     assert [(one.job_id, one.name, one.state, one.error) for one in answer.jobs or ()] == [
         (first, "true", "exited", "it was removed just now"),
         (second, "true", "exited", None),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -150,7 +149,6 @@ def test_the_page_is_opened_by_no_browser_that_a_job_wrote(cli: Cli, place: Path
         (("run", "--systemd-scope", "true"), "systemd-run"),
         (("run", "--wait", "--sandbox", "workspace-write", "true"), "git"),
         (("doctor",), "systemctl"),
-        (("ui",), "browser"),
     ],
     ids=lambda one: one if isinstance(one, str) else "",
 )
@@ -164,9 +162,8 @@ def test_a_script_of_the_user_in_the_place_of_a_program_imports_no_module_that_a
     script.parent.mkdir()
     script.write_text(f"#!/bin/sh\npwd >> {place}/where\npython3 -c 'import json'\nexit 1\n")
     script.chmod(0o755)
-    env = {"PATH": f"{script.parent}:{os.environ['PATH']}", "BROWSER": program, "DISPLAY": ":9"}
-    with Ui(place / "ui.log") if program == "browser" else contextlib.nullcontext():
-        cli.text(*words, env=env)
+    env = {"PATH": f"{script.parent}:{os.environ['PATH']}", "DISPLAY": ":9"}
+    cli.text(*words, env=env)
     jobs.end()
     if (place / "where").exists():  # not where systemd or bubblewrap is missing
         assert {*(place / "where").read_text().split()} == {"/"}

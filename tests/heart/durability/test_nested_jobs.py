@@ -57,13 +57,3 @@ def test_the_supervisors_of_both_may_be_killed(cli: Cli, work: Path) -> None:
     assert cli.ok("wait", inner, "--timeout-ms", "50s")["exit_code"] == 8
     pair.until_free(cli.root, outer)
     pair.until_free(cli.root, inner)
-
-
-def test_what_a_job_started_inside_a_job_used_is_not_counted_twice(cli: Cli) -> None:
-    inner = f"{sys.executable} -c 'bytearray(200 << 20)'"
-    outer = cli.ok("run", "--wait", f"{sys.executable} -m outlive run --wait --title inner -- {inner}; sleep 0.1")
-    used = {job["name"]: job["job_id"] for job in cli.ok("list", "--all")["jobs"]}
-    pair.until_free(cli.root, used["inner"])
-    pair.until_free(cli.root, outer["job_id"])
-    peaks = [cli.ok("usage", job)["usage"]["peak_memory_bytes"] or 0 for job in (used["inner"], outer["job_id"])]
-    assert peaks[0] > 200 << 20 > peaks[1], peaks

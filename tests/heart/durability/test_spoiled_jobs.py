@@ -315,7 +315,7 @@ def test_whatever_is_left_of_a_file_every_verb_answers(cli: Cli, root: Path, nam
     path = root / job / name
     if path.exists():
         DAMAGE[kind](path)
-    for verb in (*LOOKS, "kill", "usage"):
+    for verb in (*LOOKS, "kill"):
         found = cli.ok(verb, job)
         assert found.get("exit_code", 3) == 3
         if "output" in found and name not in LOGS:

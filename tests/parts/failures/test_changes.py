@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from outlive.answers import other_run
+from outlive.answers.other_run import OtherRun
 from outlive.answers.reading import LogLines
+from outlive.parts.failures.answers import previous
 from outlive.parts.failures.lines import middle
 from outlive.parts.failures.runs import changes
 from outlive.store.output.gap import Hole
@@ -157,7 +158,7 @@ def compared(before: str, now: str, **how: Any) -> LogLines:
     """The answer of `log` with `compare` about two texts."""
     other: Any = Printed(before)
     this: Any = Printed(now)
-    run = other_run.OtherRun(job_id="01J9ABCDEFGHJKMNPQRSTVWXYZ", exit_code=0, ago_ms=1)
+    run = OtherRun(job_id="01J9ABCDEFGHJKMNPQRSTVWXYZ", exit_code=0, ago_ms=1)
     given = {"max_bytes": 8_192, "limit": None, "raw": False, **how}
     return changes.lines(this, changes.Printed(this, ()), changes.Printed(other, ()), run, **given)
 
@@ -231,5 +232,5 @@ def test_what_was_not_compared_is_not_said_to_be_the_same(monkeypatch: pytest.Mo
     ],
 )
 def test_the_run_before_is_one_sentence(run: dict[str, Any], said: str) -> None:
-    assert other_run.previous({"exit_code": 1, "previous": run}) == f"The run before, {said}"
-    assert other_run.previous({"exit_code": 1}) is None
+    assert previous({"exit_code": 1, "previous": run}) == f"The run before, {said}"
+    assert previous({"exit_code": 1}) is None

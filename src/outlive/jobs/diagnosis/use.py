@@ -3,7 +3,6 @@
 A reader adds up what lives when it is asked. The supervisor has written down what ended below it.
 """
 
-from collections.abc import Iterable, Sequence
 from typing import Any
 
 from outlive.core.record import Record
@@ -40,30 +39,6 @@ class Figures(Record, omitted=("output_bytes", "memory_bytes", "read_bytes", "wr
         if self.output_bytes is None:
             del members["processes"]
         return members
-
-
-def of_several(each: Sequence[Figures]) -> Figures:
-    """Return what several jobs use together: sums, but the longest time that one has run, and the most memory that one had.
-    A figure is not known if that of one job is not."""
-
-    def summed(values: Iterable[int | None]) -> int | None:
-        return sum(known) if len(known := [one for one in values if one is not None]) == len(each) else None
-
-    living = [one for one in each if one.memory_bytes is not None]  # of ended jobs these figures are not there
-    peaks = [one.peak_memory_bytes for one in each]
-    first = each[0].source.items()
-    return Figures(
-        wall_ms=max(one.wall_ms for one in each),
-        user_ms=summed(one.user_ms for one in each),
-        system_ms=summed(one.system_ms for one in each),
-        peak_memory_bytes=max((one for one in peaks if one is not None), default=None) if None not in peaks else None,
-        processes=summed(one.processes for one in each),
-        output_bytes=summed(one.output_bytes for one in each),
-        memory_bytes=sum(one.memory_bytes or 0 for one in living) if living else None,
-        read_bytes=sum(one.read_bytes or 0 for one in living) if living else None,
-        written_bytes=sum(one.written_bytes or 0 for one in living) if living else None,
-        source={name: source for name, source in first if all(one.source.get(name) == source for one in each)},
-    )
 
 
 def of_job(inspection: Inspection, job: JobDir, output: Output, used: Figures) -> Figures | None:

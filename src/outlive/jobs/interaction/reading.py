@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from outlive import limits
 from outlive.answers import ABSENT, advice
 from outlive.answers.advice import Advice, Advised
 from outlive.answers.job import Job
@@ -41,7 +42,6 @@ def of(
             place=job_answer.place(inspection, job),
             idle_ms=job_answer.idle_ms(inspection, output),
         )
-        retry_after_ms = job_answer.retry_after_ms(inspection, output)
         snippet = shown_output.snippet(inspection, output) if not reading.shown.output and output.end else None
         lost = job_answer.losses(inspection, output)
         said = job_answer.said(ctx, inspection, job, output, reading.asks, reading.stopped)
@@ -64,4 +64,15 @@ def of(
         advised=Advised.made_of(found),
         losses=lost,
     )
-    return Polled(reading=reading, retry_after_ms=retry_after_ms, since=became, waited_ms=0, snippet=snippet)
+    return Polled(
+        reading=reading, retry_after_ms=_retry_after_ms(reading.idle_ms), since=became, waited_ms=0, snippet=snippet
+    )
+
+
+def _retry_after_ms(quiet_ms: int | None) -> int | None:
+    """Return half of the quiet so far, at least 1 s and at most 1 min: it grows with each poll that finds nothing. None for
+    a job that does not run."""
+    if quiet_ms is None:
+        return None
+    low, high = limits.RETRY_MS
+    return min(high, max(low, quiet_ms // 2))

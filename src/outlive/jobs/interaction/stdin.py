@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from outlive import limits, parts
 from outlive.answers.job import Job
-from outlive.answers.reading import Written
+from outlive.answers.reading import Polled, Written
 from outlive.core.members import number_of
 from outlive.core.record import Value
 from outlive.errors import OutliveError, argument, invalid
@@ -63,19 +63,26 @@ def deliver(
         if error.code == "io_error":  # the job may have ended meanwhile, and its supervisor with it
             require_open(adoption.inspect_and_adopt(ctx, job))
         raise
-    written, is_closed = done.put.written, done.put.closed
-    if is_closed and not eof and written < done.wanted:
+    if done.closed and not eof and done.written < done.wanted:
         raise OutliveError(
             "stdin_closed",
-            f"the job closed its input after {written} bytes",
+            f"the job closed its input after {done.written} bytes",
             hint="It may have ended: poll tells.",
-            details={"bytes_written": written},
+            details={"bytes_written": done.written},
         )
     said = None
     if reaction is not None:
-        if written == done.wanted:  # else the job does not read, and has nothing to react to
+        if done.written == done.wanted:  # else the job does not read, and has nothing to react to
             reaction.settled()
         said = reaction.answer(given.typed(pty=inspection.definition.pty), given.data, done.typed)
+    return answered(ctx, job, inspection, done, said, not_ended=eof and not done.eof)
+
+
+def answered(
+    ctx: Context, job: JobDir, inspection: Inspection, done: Put, said: Polled | None, *, not_ended: bool = False
+) -> Written:
+    """Return the answer about what was written, and what the job `said` to it, if that was waited for. `not_ended`: its input
+    was to end, and did not."""
     state = said.reading.job.state if said else adoption.inspect_and_adopt(ctx, job).state.state
     return Written(
         job=Job(job_id=job.job_id, state=state),
@@ -83,9 +90,9 @@ def deliver(
         timeout_ms=inspection.definition.timeout_ms,
         since=None if said is None else said.since,
         waited_ms=None if said is None else said.waited_ms,
-        bytes_written=written,
-        stdin="closed" if is_closed else "open",
-        warnings=warnings_of(job, inspection, done, not_ended=eof and not done.put.eof) or None,
+        bytes_written=done.written,
+        stdin="closed" if done.closed else "open",
+        warnings=_warnings(job, inspection, done, not_ended=not_ended) or None,
     )
 
 
@@ -103,28 +110,21 @@ def require_writable(ctx: Context, job: JobDir, count: int, *, eof: bool = False
 
 
 class Put(Value):
-    """What became of input: how many bytes of it the job read, whether it closed its input, and whether that was ended."""
+    """What became of input: how many bytes of it the job read, of how many; whether it closed its input, and whether that was
+    ended. `lost`: what its terminal cuts. `typed`: where the output ended, of a text with Enter as a key of its own."""
 
     written: int
-    closed: bool
-    eof: bool
-
-
-class Delivered(Value):
-    """What became of input that was given: how much of it the job read of how much. `lost`: what its terminal cuts.
-    `typed`: where the output ended, of a text with Enter as a key of its own."""
-
-    put: Put
     wanted: int
+    closed: bool = False
+    eof: bool = False
     lost: str | None = None
     typed: typist.Typed | None = None
 
 
-def put_all(ctx: Context, job: JobDir, given: Input, *, timeout_ms: int, pty: bool) -> Delivered:
+def put_all(ctx: Context, job: JobDir, given: Input, *, timeout_ms: int, pty: bool) -> Put:
     """Have the supervisor write what is given, to a terminal as a person types it. Errors: as for `deliver`."""
     if not pty:
-        data = given.typed(pty=False)
-        return Delivered(put(job, data, timeout_ms=timeout_ms, eof=given.eof), len(data))
+        return put(job, given.typed(pty=False), timeout_ms=timeout_ms, eof=given.eof)
     terminal = typist.terminal_of(job)
     lost = typist.too_long(terminal, given.typed(pty=True))
     if lost is not None and not given.is_exact:
@@ -132,9 +132,9 @@ def put_all(ctx: Context, job: JobDir, given: Input, *, timeout_ms: int, pty: bo
     text = typist.as_pasted(terminal, given.data) if given.enter else given.data
     first, *keys = typist.bursts(terminal, text, given.keys + b"\r" * given.enter)
     text_at, typed = _end(job), None
-    done, wanted = put(job, first, timeout_ms=timeout_ms, eof=given.eof), len(first)
+    done = put(job, first, timeout_ms=timeout_ms, eof=given.eof)
     for key in keys:
-        if done.written < wanted:
+        if done.written < done.wanted:
             break
         try:
             typist.wait_until_read(job)
@@ -143,11 +143,11 @@ def put_all(ctx: Context, job: JobDir, given: Input, *, timeout_ms: int, pty: bo
         except OutliveError:
             if not adoption.inspect_and_adopt(ctx, job).state.finished:
                 raise
-            pressed = Put(0, closed=True, eof=False)
+            return done.changed(closed=True)
         if pressed.closed:  # it ended at what was typed before
-            return Delivered(done.changed(closed=True), wanted)
-        done, wanted = Put(done.written + pressed.written, pressed.closed, pressed.eof), wanted + len(key)
-    return Delivered(done, wanted, lost, typed)
+            return done.changed(closed=True)
+        done = Put(done.written + pressed.written, done.wanted + pressed.wanted, eof=pressed.eof)
+    return done.changed(lost=lost, typed=typed)
 
 
 def put(job: JobDir, data: bytes, *, timeout_ms: int, eof: bool = False) -> Put:
@@ -155,7 +155,7 @@ def put(job: JobDir, data: bytes, *, timeout_ms: int, eof: bool = False) -> Put:
     with fds.Closing(fds.memory_file("stdin", data)) as memory:
         asked = {"op": "write", "eof": eof, "wait_s": timeout_ms / 1000}
         answer = ask(job, asked, (memory,), wait_s=timeout_ms / 1000, changes="part of the data may be in")
-        return Put(number_of(answer, "written"), bool(answer.get("closed")), bool(answer.get("eof")))
+        return Put(number_of(answer, "written"), len(data), bool(answer.get("closed")), bool(answer.get("eof")))
 
 
 def _end(job: JobDir) -> int:
@@ -202,12 +202,12 @@ def require_pty(inspection: Inspection, *, running: bool = True) -> None:
         require_open(inspection)
 
 
-def warnings_of(job: JobDir, inspection: Inspection, done: Delivered, *, not_ended: bool) -> list[str]:
-    warnings, written = [], done.put.written
-    if written != done.wanted:
+def _warnings(job: JobDir, inspection: Inspection, done: Put, *, not_ended: bool) -> list[str]:
+    warnings = []
+    if done.written != done.wanted:
         lost = "; its input was not ended either" if not_ended else ""
         warnings = [
-            f"the job read {written} of {done.wanted} bytes in time{lost}: write the rest, from byte {written} on, later"
+            f"the job read {done.written} of {done.wanted} bytes in time{lost}: write the rest, from byte {done.written} on, later"
         ]
     if done.lost is not None:
         warnings.append(f"{done.lost}: the rest of it is lost. {_CUT}")

@@ -9,6 +9,7 @@ import os
 import socket
 import time
 from contextlib import suppress
+from typing import Any
 
 import outlive
 from outlive import limits, parts
@@ -106,33 +107,35 @@ def hand_over(
             return _handed_over(ctx, plan, job, locks, doing)
     request = request_of(ctx.caller, plan, created=created, awaited=awaited)
     acts.about_to_start(ctx, doing, plan)
-    here = there = own = None
-    memory = -1
+    own = None
     try:
         own = parts.launcher(ctx.caller, definition)
-        here, there = fds.pair()
-        memory = request.to_file()
-        sent = {"request": memory, "lock0": locks.fds[0], "lock1": locks.fds[1], "waiter": there.fileno()}
-        if plan.stdin_fd is not None:
-            sent["stdin"] = plan.stdin_fd
         fault_points.at("send_request")
-        locks.are_given = True
-        (own or ctx.caller.launcher).send(sent)
+        here = send(own or ctx.caller.launcher, request, locks, plan.files)
         fault_points.at("send_done")
         with suppress(OSError):  # while the supervisor wakes up, which makes them or reports why it cannot
             job.make_logs()
+        return here
     except OSError as error:
-        if here is not None:
-            here.close()
         raise from_os("starting a supervisor", error, code="launch_failed", on="process") from error
     finally:
-        if there is not None:
-            there.close()
         if own is not None:
             own.close()
-        if memory >= 0:
-            os.close(memory)
         plan.close()
+
+
+def send(launcher: Any, request: Request, locks: Locks, files: dict[str, int]) -> socket.socket:
+    """Have a launcher give a job to a supervisor, with its locks and these open files, by their names. Return the socket on
+    which the supervisor reports. The message itself holds the locks, whoever waits for it. Errors: OSError."""
+    here, there = fds.pair()
+    try:
+        with there, Closing(request.to_file()) as memory:
+            sent = {"request": memory, "lock0": locks.fds[0], "lock1": locks.fds[1], "waiter": there.fileno()}
+            locks.are_given = True
+            launcher.send(sent | files)
+    except BaseException:
+        here.close()
+        raise
     return here
 
 
@@ -254,10 +257,17 @@ def plan_of_created(caller: Principal, job: JobDir) -> Plan:
     definition_module.check_parts(definition)
     host = definition_module.host_of(caller, definition.host or LOCAL)
     definition_module.directory_on(caller, host, definition.cwd)
+    return plan_of(job, definition, {})
+
+
+def plan_of(job: JobDir, definition: Definition, env: dict[str, str]) -> Plan:
+    """Return the plan of a stored job that is to start with this definition: the variables and the input that are on disk,
+    and the variables that the call gives. Errors: denied, invalid_argument, io_error."""
     check = boundary.reading_in(definition.sandbox)
-    overrides = {**read_env_files(definition.env_files, check), **definition.env}
-    stdin_fd = None if definition.stdin_path is None else definition_module.open_stdin(definition.stdin_path, check)
-    return Plan(definition=definition, overrides=overrides, stdin_data=job.read_stdin_data(), stdin_fd=stdin_fd)
+    overrides = {**read_env_files(definition.env_files, check), **definition.env, **env}
+    data, path = job.read_stdin_data(), definition.stdin_path
+    stdin_fd = None if path is None else definition_module.open_stdin(path, check)
+    return Plan(definition=definition, overrides=overrides, stdin_data=data, stdin_fd=stdin_fd)
 
 
 def script(job: JobDir, definition: Definition) -> bytes | None:

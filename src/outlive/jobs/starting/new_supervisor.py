@@ -17,7 +17,7 @@ from outlive.store.inspection.inspection import Inspection
 from outlive.store.job_dir import JobDir, Locks
 from outlive.supervisor.job_fds import take_hold
 from outlive.supervisor.request import Request
-from outlive.system import fault_points, fds, process, tree
+from outlive.system import fault_points, process, tree
 
 _FORGOTTEN = "only they knew its masked variables or its input"
 
@@ -86,16 +86,9 @@ def _give_to_adopter(caller: Principal, job: JobDir, inspection: Inspection, loc
 
 def _send(caller: Principal, request: Request, locks: Locks, held: dict[str, int]) -> None:
     """Errors: OSError."""
-    with ExitStack() as stack:
-        here, there = fds.pair()
-        stack.callback(here.close)
-        stack.callback(there.close)
-        memory = request.to_file()
-        stack.callback(os.close, memory)
-        files = {"request": memory, "lock0": locks.fds[0], "lock1": locks.fds[1], "waiter": there.fileno(), **held}
+    with making.send(caller.launcher, request, locks, held):
         # No process waits for it: the message itself holds the locks from here on, so the next
         # reader sees them held
-        caller.launcher.send(files)
         fault_points.at("adopt_sent")
 
 
@@ -123,7 +116,7 @@ def _have_wait(caller: Principal, job: JobDir, inspection: Inspection, locks: Lo
         _end(job, inspection, error.message)
         return
     with closing(plan):
-        _send(caller, making.request_of(caller, plan), locks, {} if plan.stdin_fd is None else {"stdin": plan.stdin_fd})
+        _send(caller, making.request_of(caller, plan), locks, plan.files)
 
 
 def _end(job: JobDir, inspection: Inspection, why: str) -> None:

@@ -19,6 +19,11 @@ class Plan(Record, frozen=False):
     script: bytes | None = None  # that is to be stored
     hint: str | None = None
 
+    @property
+    def files(self) -> dict[str, int]:
+        """The open files that a supervisor of the job gets, by their names (supervisor/fork_protocol.py)."""
+        return {} if self.stdin_fd is None else {"stdin": self.stdin_fd}
+
     def close(self) -> None:
         """Close the file that the job was to read; a supervisor that has got it keeps its own."""
         if self.stdin_fd is not None:

@@ -14,7 +14,6 @@ from typing import Any
 
 from outlive import limits
 from outlive.answers import advice, sentences
-from outlive.answers.advice import Advice
 from outlive.answers.starting import Started
 from outlive.core.records import Awaits, Definition
 from outlive.errors import OutliveError, from_os
@@ -50,14 +49,9 @@ class StartCall:
         return Awaits(until=until, background=background) if until or background else None
 
     @property
-    def is_due(self) -> bool:
-        """Whether there is nothing to wait for (any more)."""
-        return self.until is None and self.deadline is not None and time.monotonic() >= self.deadline
-
-    @property
     def waits_for_end(self) -> bool:
         """Whether the end of the job is what the answer waits for."""
-        return self.until is None and not self.is_due
+        return self.until is None and (self.deadline is None or time.monotonic() < self.deadline)
 
     def check(self, ctx: Context, definition: Definition) -> None:
         """Check, before anything is started, what the conditions of the answer ask for. Errors: denied."""
@@ -88,7 +82,9 @@ class StartCall:
         """
         held = gate.of(plan.definition)
         if held is not None:
-            return self._ask(ctx, plan, held, new)
+            with closing(new):
+                holder = held.hold(new.dir)  # before the locks go: from here on it holds the job's environment
+            return self.start_held(ctx, plan, held, holder)
         sock: socket.socket | None = None
         assert new.locks is not None
         with closing(new):
@@ -112,12 +108,6 @@ class StartCall:
         with job_dir as job:
             return self.answer(ctx, job, sock, hint=plan.hint)
 
-    def _ask(self, ctx: Context, plan: Plan, held: Holding, new: NewJob) -> Started:
-        """Wait until a job that was just made may start, start it, and answer."""
-        with closing(new):
-            holder = held.hold(new.dir)  # before the locks go: from here on it holds the job's environment
-        return self.start_held(ctx, plan, held, holder)
-
     def start_held(self, ctx: Context, plan: Plan, held: Holding, holder: int) -> Started:
         """Wait until a job may start, start it, and answer. Closes `holder`."""
         if ctx.asks is not None and ctx.asks(plan.definition):
@@ -138,27 +128,21 @@ class StartCall:
 
         On `sock` its supervisor reported the start, and will report the end.
         """
+        noted = advice.told(advice.PLAN, hint)
+        made: Started
         with _named(job.job_id):
             if self.until is None:
-                return self._answer_at_end(ctx, job, sock, advice.told(advice.PLAN, hint))
+                made = _answering().at_end(
+                    ctx, job, sock, began=self.began, deadline=self.deadline, asked=self.asked, noted=noted
+                )
+                return made
             if sock is not None:
                 sock.close()
-            return self._answer_on_condition(ctx, job, advice.told(advice.PLAN, hint))
-
-    def _answer_at_end(self, ctx: Context, job: JobDir, sock: socket.socket | None, noted: list[Advice]) -> Started:
-        made: Started = _answering().at_end(
-            ctx, job, sock, began=self.began, deadline=self.deadline, asked=self.asked, noted=noted
-        )
-        return made
-
-    def _answer_on_condition(self, ctx: Context, job: JobDir, noted: list[Advice]) -> Started:
-        """Wait as the verb `wait` does, from the start of the job on, and answer."""
-        assert self.until is not None
-        waited = self.until.wait(ctx, job, began=self.began, limit=self.deadline)
-        noted += advice.told(advice.CONDITION, waited.hint())
-        made: Started = _answering().made(ctx, waited.found, job, began=self.began, asked=self.asked, noted=noted)
-        made.fired, made.timed_out, made.held_by = waited.fired, not waited.is_over, waited.held_by
-        return made
+            waited = self.until.wait(ctx, job, began=self.began, limit=self.deadline)
+            noted += advice.told(advice.CONDITION, waited.hint())
+            made = _answering().made(ctx, waited.found, job, began=self.began, asked=self.asked, noted=noted)
+            made.fired, made.timed_out, made.held_by = waited.fired, not waited.is_over, waited.held_by
+            return made
 
 
 @contextmanager

@@ -27,7 +27,7 @@ from outlive.jobs.diagnosis import deleted
 from outlive.jobs.interaction import shown_output
 from outlive.jobs.told import known_to_session, ownership
 from outlive.store import deletions, history
-from outlive.store.inbox import ANSWERED, FOLLOWED, LEFT, UNDER_WAY, Claim, Inbox, Told, family_of
+from outlive.store.inbox import ANSWERED, FOLLOWED, LEFT, UNDER_WAY, Claim, Inbox, Told
 from outlive.store.inspection.inspection import Inspection
 from outlive.store.job_dir import JobDir
 from outlive.store.output.merged import Output
@@ -150,9 +150,11 @@ def _is_watched(store: Store, job_id: str) -> bool:
     return definition is not None and bool(definition.notification.every_watch)
 
 
-def collect(ctx: Context, answer: Mapping[str, object] = MappingProxyType({})) -> Receipt:
+def collect(
+    ctx: Context, answer: Mapping[str, object] = MappingProxyType({}), receipt: Receipt | None = None
+) -> Receipt:
     """Return the notices that the session has not been told and `answer` does not tell, with the
-    receipt of both.
+    receipt of both. `receipt`: that to which they are added.
 
     A notice is {job_id, name, state, exit_code, signal, reason, last_line, at} and `event`: "finished"; "removed" for a
     job that another session or a person removed, or whose directory was deleted while it ran; "unanswered" for a job
@@ -160,15 +162,10 @@ def collect(ctx: Context, answer: Mapping[str, object] = MappingProxyType({})) -
     `hits`. The job of the answer is left out: its answer may be a moment older than the notice, and would seem to
     contradict it. So are jobs that a call beside this one waits for: its answer will tell.
     """
-    receipt = Receipt()
-    _collect(ctx, answer, receipt)
-    return receipt
-
-
-def _collect(ctx: Context, answer: Mapping[str, object], receipt: Receipt) -> None:
+    receipt = Receipt() if receipt is None else receipt
     inbox = ctx.inbox
     if inbox is None:
-        return
+        return receipt
     begin(ctx.caller)
     known(ctx, answer, receipt)
     jobs = 0
@@ -182,6 +179,7 @@ def _collect(ctx: Context, answer: Mapping[str, object], receipt: Receipt) -> No
         of_job = _collected(ctx, inbox, job_id, receipt)
         receipt.notices += of_job
         jobs += bool(of_job)
+    return receipt
 
 
 def _collected(ctx: Context, inbox: Inbox, job_id: str, receipt: Receipt) -> list[Notice]:
@@ -286,14 +284,12 @@ def _exists(caller: Principal, job_id: str) -> bool:
 
 def _approved(job: JobDir, inspection: Inspection, events: list[history.Event]) -> list[Notice]:
     """Return the notice that a person approved the job, if that is news."""
-    approved = [event for event in events if event["type"] == history.APPROVED]
-    said = [
-        f"approved by {event['by']}" + (f": {event['reason']}" if event.get("reason") else "") for event in approved
-    ]
-    return [
-        _notice(job, inspection, "approved", None, event["at"], message=words)
-        for event, words in zip(approved, said, strict=True)
-    ]
+    notices = []
+    for event in events:
+        if event["type"] == history.APPROVED:
+            said = f"approved by {event['by']}" + (f": {event['reason']}" if event.get("reason") else "")
+            notices.append(_notice(job, inspection, "approved", None, event["at"], message=said))
+    return notices
 
 
 def _hits(ctx: Context, job: JobDir, inspection: Inspection, events: list[history.Event]) -> list[Notice]:
@@ -354,32 +350,16 @@ def _notice(
     }
 
 
-def of_window(store: Store, client: str, directories: Iterable[str]) -> list[Inbox]:
-    """Return the inboxes of the client's window that called this process, whatever its session is called now,
-    and of windows of this client in these directories that are closed."""
-    families = {family_of(client, directory) for directory in directories}
-    mine = tree.client()
-    inboxes = []
-    for inbox in Inbox.every(store):
-        host = inbox.host()  # None: of a shell, or of a server for several clients
-        if host is None:
-            continue
-        is_left = inbox.family in families and not tree.is_client_there(host)
-        if host == mine or is_left:
-            inboxes.append(inbox)
-    return inboxes
-
-
 def of_session(ctx: Context, session: str | None, window: Sequence[Inbox] = ()) -> Receipt:
-    """Return the notices of a session, by default of that whose shell this is. `window`: further inboxes of the caller
-    (`of_window`). Errors: invalid_argument if no session is named."""
+    """Return the notices of a session, by default of that whose shell this is. `window`: further inboxes of the caller.
+    Errors: invalid_argument if no session is named."""
     session = session or ctx.env.get(SESSION_VARIABLE)
     if not session:
         hint = f"Claude Code names its own in {SESSION_VARIABLE}; give --session elsewhere."
         raise invalid("session", "no session is named", hint=hint, usage=True)
     receipt = Receipt()
     for inbox in {inbox.name: inbox for inbox in (*Inbox.all_of(ctx.store, session), *window)}.values():
-        _collect(Context(ctx.caller.changed(inbox=inbox)), {}, receipt)
+        collect(Context(ctx.caller.changed(inbox=inbox)), receipt=receipt)
         receipt.inboxes.append(inbox)
     return receipt
 

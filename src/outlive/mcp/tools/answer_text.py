@@ -162,26 +162,6 @@ def _event_line(event: Members) -> str:
     ).rstrip()
 
 
-def _usage(answer: Members, process: bool) -> tuple[str, list[str]]:
-    lines = [sentences.state_line(answer, process)]
-    several = entries_of(answer, "jobs")
-    if several:
-        together = f"{counted(len(several), 'job')} together: {_figures(answer)}"
-        return "", [together, *map(_used_by, several), *sentences.hint(answer)]
-    lines.append(_figures(answer))
-    lines += [one.line for one in parts.beside_usage(answer)]
-    return "", [*lines, *sentences.hint(answer)]
-
-
-def _figures(answer: Members) -> str:
-    used = {name: value for name, value in object_of(answer, "usage").items() if name != "source"}
-    return events.about({"type": "usage", **used})
-
-
-def _used_by(job: Members) -> str:
-    return visible(f"  {job['job_id']} ({job.get('name')}), {job.get('state')}: {job.get('error') or _figures(job)}")
-
-
 def _status(answer: Members, process: bool) -> tuple[str, list[str]]:
     lines = [sentences.state_line(answer, process), *parts.lines(answer, process=process)]
     if answer.get("command"):
@@ -221,7 +201,10 @@ def _log(answer: Members, process: bool) -> tuple[str, list[str]]:
     told += [f"local times ({time.strftime('%Z')})"] if timed != output else []
     output = timed.rstrip("\r\n")
     nothing = [] if output else [_nothing_of(answer)]
-    lines = [*sentences.hint(answer), *sentences.compared(answer)]  # what was compared, before how much of it differs
+    lines = [
+        *sentences.hint(answer),
+        *parts.lines(answer, process=process),
+    ]  # what was compared, before how much of it differs
     return output, ["; ".join(told), *lines, *sentences.gap(answer, process), *nothing]
 
 
@@ -429,7 +412,6 @@ _BY_TYPE: dict[str, Callable[[Members, bool], tuple[str, list[str]]]] = {
     "restart": _run,
     "create": _create,
     "status": _status,
-    "usage": _usage,
     "poll": _poll,
     "wait": _wait,
     "events": _events,

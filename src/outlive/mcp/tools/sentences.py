@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from outlive import parts, verbs
-from outlive.answers import advice, other_run
+from outlive.answers import advice
 from outlive.answers.ending import IN_WINDOW
 from outlive.answers.job import is_pending
 from outlive.core.ids import short_id
@@ -165,15 +165,6 @@ def size(body: str) -> list[str]:
         return []
     lines = body.count("\n") + 1
     return [f"{counted(lines, 'line')}, {len(body):,} characters follow:"]
-
-
-def compared(answer: Members) -> list[str]:
-    """Return with which run a log is compared, and how much differs."""
-    run = object_of(answer, "compared")
-    if not run:
-        return []
-    kinds = f"{counted(number_of(run, 'new'), 'kind')} of lines new, {run['gone']:,} gone"
-    return [f"Compared with job {short_id(text_of(run, 'job_id'))} ({other_run.how(run)}): {kinds}."]
 
 
 def masked(answer: Members) -> list[str]:

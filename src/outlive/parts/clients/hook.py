@@ -6,7 +6,7 @@ import contextlib
 import json
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from outlive import config
 from outlive.cli import stdio
@@ -17,9 +17,11 @@ from outlive.core.quoted import visible
 from outlive.core.record import Value
 from outlive.errors import OutliveError
 from outlive.jobs.context import Context, Principal, know
-from outlive.jobs.told.notices import of_session, of_window
+from outlive.jobs.told.notices import of_session
 from outlive.launch.from_cli import Launcher
+from outlive.store.inbox import Inbox, family_of
 from outlive.store.root import Store, default_path
+from outlive.system import tree
 from outlive.verbs.spec import GlobalOptions
 
 _MOST_BYTES = 1 << 20
@@ -78,7 +80,7 @@ def _answer(host: _Host, event: Mapping[str, object], options: GlobalOptions) ->
         here = [one for one in (env.get(host.directory), event.get("cwd")) if isinstance(one, str)]
         know(settings, env, *here)  # jobs of the session may have written there
         ctx = Context(caller, "hook")
-        news = of_session(ctx, session, of_window(ctx.store, host.client, here))
+        news = of_session(ctx, session, _of_window(ctx.store, host.client, here))
         written = not news.notices
         try:
             if news.notices:
@@ -87,6 +89,22 @@ def _answer(host: _Host, event: Mapping[str, object], options: GlobalOptions) ->
                 written = True
         finally:
             news(written)
+
+
+def _of_window(store: Store, client: str, directories: Iterable[str]) -> list[Inbox]:
+    """Return the inboxes of the client's window that called this process, whatever its session is called now,
+    and of windows of this client in these directories that are closed."""
+    families = {family_of(client, directory) for directory in directories}
+    mine = tree.client()
+    inboxes = []
+    for inbox in Inbox.every(store):
+        host = inbox.host()  # None: of a shell, or of a server for several clients
+        if host is None:
+            continue
+        is_left = inbox.family in families and not tree.is_client_there(host)
+        if host == mine or is_left:
+            inboxes.append(inbox)
+    return inboxes
 
 
 def _in_form(host: _Host, name: str, text: str) -> dict[str, object]:

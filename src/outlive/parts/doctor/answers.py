@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from outlive.answers import Answer, field
-from outlive.answers.named import OwnFinding
+from outlive.parts.finding_shapes import OwnFinding
 
 
 class Examined(Answer):  # of doctor

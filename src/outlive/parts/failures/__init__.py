@@ -12,7 +12,10 @@ class Failures(Part):
     tables = {"output.problem_matcher": "outlive.parts.failures.lines.problem_matchers:checked"}
     of_job = "outlive.parts.failures.why:Why"
     fields = "outlive.parts.failures.answers:Before"
-    lines_of = {"previous": "outlive.parts.failures.answers:lines"}
+    lines_of = {
+        "previous": "outlive.parts.failures.answers:lines",
+        "compared": "outlive.parts.failures.answers:lines_of_compared",
+    }
     log_lines = {"compare": "outlive.parts.failures.runs.compare:lines"}
     chosen = "outlive.parts.failures.lines.looked:chosen"
     telling = "outlive.parts.failures.lines.telling:telling"

@@ -8,7 +8,6 @@ import select
 import stat
 import time
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 from outlive.cli import call, stdio, summary, text
@@ -52,8 +51,7 @@ def log(ctx: Context, _verb: Verb, _options: GlobalOptions, **args: Any) -> int:
     if not is_one and one_alone is not None:
         raise invalid(one_alone, f"--follow of several jobs goes without {argument(one_alone)}", usage=True)
     with contextlib.ExitStack() as stack:
-        opened = several.named(ctx, (args["job"],) if is_one else (), args, partial(lookup.open_job, ctx)) or ()
-        jobs = [stack.enter_context(job) for job in opened]
+        jobs = stack.enter_context(several.one_or_several(ctx, args["job"], args))
         for warning in [*ctx.named_by_title(), *ctx.warnings]:
             _note(warning)
         names = [""] if is_one else merged_logs.names_of([(job.read_meta().name, short_id(job.job_id)) for job in jobs])

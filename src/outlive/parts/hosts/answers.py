@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from outlive.answers import Answer, Fields, field, optional
-from outlive.answers.named import Finding, OwnFinding
 from outlive.core.records import LOCAL
+from outlive.parts.finding_shapes import Finding, OwnFinding
 from outlive.parts.hosts.settings import KINDS
 
 _CHECKS = "What was checked."

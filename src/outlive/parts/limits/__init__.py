@@ -1,7 +1,8 @@
-"""What a job may use, and the systemd scope that it may have: asked for, checked, applied at the start, watched while it runs, and said of it.
+"""What a job may use, and the systemd scope that it may have: asked for, checked, applied at the start, watched while it runs, and said of it. And what
+it uses (the verb `usage`).
 
-Facts of the kernel are in `system` (cgroup, job_group, process). What a job did use, its supervisor counts with limits
-or without."""
+Facts of the kernel are in `system` (cgroup, job_group, process). What a job did use, its supervisor counts, and
+`jobs/diagnosis/use.py` tells, without this part too."""
 
 from __future__ import annotations
 
@@ -19,7 +20,9 @@ class Limits(Part):
     }
     of_job = "outlive.parts.limits.of_job:Limited"
     given = "outlive.parts.limits.answers:Given"
-    beside_usage = {RESOURCES: "outlive.parts.limits.of_job:beside_usage"}
+    actions = {"usage": "outlive.parts.limits.verbs:USAGE"}
+    for_model = {"usage": "outlive.parts.limits.wording:for_model"}
+    for_person = {"usage": "outlive.parts.limits.wording:for_person"}
 
 
 PART = Limits()

@@ -1,24 +1,19 @@
-"""What is said of the limits of a job: to a caller, to a person who is asked about it, and beside what it used."""
+"""What is said of the limits of a job: to a caller, and to a person who is asked about it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from outlive.answers import advice
-from outlive.core.members import object_of
 from outlive.core.quoted import quoted
 from outlive.core.records import Definition
-from outlive.core.units import duration, size
 from outlive.errors import invalid
-from outlive.part import Beside, Inspection, OfJob, Said
+from outlive.part import Inspection, OfJob, Said
 from outlive.parts import resources
 from outlive.parts.limits import applied
 from outlive.parts.limits.answers import Given
-from outlive.parts.limits.names import CPU_TIME, MEMORY, NOT_SUPPORTED, PROCESSES
+from outlive.parts.limits.names import NOT_SUPPORTED
 from outlive.parts.resources import RESOURCES
-from outlive.render import events
-
-_FIGURES = {CPU_TIME: "time", MEMORY: "memory", PROCESSES: "processes"}  # of a usage, that they limit
 
 
 class Limited(OfJob):
@@ -48,16 +43,3 @@ def _asked(definition: Definition) -> dict[str, object]:
     except ValueError:  # a start of it is refused
         return {}
     return {} if asked is None else asked.to_dict()
-
-
-def beside_usage(answer: Mapping[str, object]) -> Iterator[Beside]:
-    for name, one in object_of(answer, RESOURCES).items():
-        if isinstance(one, dict):
-            line = f"limit of {name}: {events.about({'type': 'limit', **one})}"
-            yield Beside(_FIGURES.get(name, ""), line, _short(name, one.get("value")))
-
-
-def _short(name: str, value: object) -> str:
-    if not isinstance(value, (int, float)):
-        return ""
-    return f"limit {duration(value) if name == CPU_TIME else size(value) if name == MEMORY else value}"

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import anyio
 
 from outlive import limits
-from outlive.answers import advice, other_run
+from outlive.answers import advice
 from outlive.core.members import number_of, object_of
 from outlive.core.records import CONTROL, EXEC, READ
 from outlive.errors import OutliveError, from_os, invalid
@@ -23,6 +23,7 @@ from outlive.mcp import threads
 from outlive.mcp.caller import Caller
 from outlive.mcp.tools.call import Calls
 from outlive.mcp.tools.offer import PROCESS
+from outlive.parts.failures.answers import previous
 from outlive.parts.page import terminal
 from outlive.parts.page.keyboards import Keyboards
 from outlive.parts.page.views import beside_output, cleaning, groups, questions, rows, samples
@@ -108,7 +109,7 @@ class Api:
             answer["facts"] = beside_output.facts(answer)
             is_told = bool(advice.of_kind(answer, advice.WAITS))
             answer["waits"] = answer["state"] == "created" and (is_told or "queue" in answer)
-        said = other_run.previous(answer)
+        said = previous(answer)
         return {**answer, "previous": {**object_of(answer, "previous"), "said": f"{said}."}} if said else answer
 
     async def _jobs(self, caller: Caller, given: Mapping[str, object]) -> dict[str, object]:

@@ -1,7 +1,7 @@
-"""What reads a job: what it printed, what happened to it, what it uses."""
+"""What reads a job: what it printed, what happened to it."""
 
 from outlive import limits
-from outlive.answers.reading import Events, Log, Polled, Tail, Used, Wait
+from outlive.answers.reading import Events, Log, Polled, Tail, Wait
 from outlive.core.records import READ, STREAMS
 from outlive.verbs.shared_args import CONDITIONS, with_those_of_parts
 from outlive.verbs.spec import (
@@ -21,17 +21,6 @@ from outlive.verbs.spec import (
     Verb,
 )
 
-USAGE = Verb(
-    "usage",
-    "Show what a job uses: time, memory, processes, output.",
-    "outlive.verbs.usage:usage",
-    group="Read and wait",
-    args=(*with_those_of_parts((JOB,)),),
-    right=READ,
-    result=Used,
-    detail="Each figure names its source: cgroup is exact, rusage is the kernel's sum over ended processes, sampled "
-    "is a look at the living ones, made by this call.",
-)
 POLL = Verb(
     "poll",
     "Read new output since a position, and the state.",

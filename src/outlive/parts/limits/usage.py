@@ -1,19 +1,17 @@
-"""Tell what a job uses."""
+"""Tell what a job uses, or several together."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import ExitStack
-from functools import partial
+from collections.abc import Iterable, Sequence
 
 from outlive.answers import sentences
 from outlive.answers.job import Job
-from outlive.answers.reading import Used, UsedJob
 from outlive.errors import OutliveError
-from outlive.jobs import adoption, job_answer, lookup, several
+from outlive.jobs import adoption, job_answer, several
 from outlive.jobs.context import Context
-from outlive.jobs.diagnosis import other_machine, use
+from outlive.jobs.diagnosis import other_machine
 from outlive.jobs.diagnosis.use import Figures
+from outlive.parts.limits.used import Used, UsedJob
 from outlive.store.inspection.inspection import Inspection
 from outlive.store.job_dir import JobDir
 from outlive.store.output.merged import Output
@@ -23,9 +21,7 @@ _MAY_HAVE_RUN = ("lost", "reboot")
 
 def usage(ctx: Context, *, job: str | None = None, **of_parts: object) -> Used:
     """Return what a job uses now, or what it used; the sum of several jobs, which an argument of a part names."""
-    opened = several.named(ctx, () if job is None else (job,), of_parts, partial(lookup.open_job, ctx)) or ()
-    with ExitStack() as stack:
-        jobs = [stack.enter_context(one) for one in opened]
+    with several.one_or_several(ctx, job, of_parts) as jobs:
         return _of_one(ctx, jobs[0]) if job is not None else _of_several(ctx, jobs)
 
 
@@ -65,9 +61,33 @@ def _of_several(ctx: Context, jobs: Sequence[JobDir]) -> Used:
     if not answers:
         raise error or OutliveError("job_not_found", "none of these jobs is there any more")
     answer = answers[0]
-    answer.usage = use.of_several([Figures.of(one.usage) for one in answers]).to_dict()
+    answer.usage = _together([Figures.of(one.usage) for one in answers]).to_dict()
     answer.jobs = each
     return answer
+
+
+def _together(each: Sequence[Figures]) -> Figures:
+    """Return what several jobs use together: sums, but the longest time that one has run, and the most memory that one had.
+    A figure is not known if that of one job is not."""
+
+    def summed(values: Iterable[int | None]) -> int | None:
+        return sum(known) if len(known := [one for one in values if one is not None]) == len(each) else None
+
+    living = [one for one in each if one.memory_bytes is not None]  # of ended jobs these figures are not there
+    peaks = [one.peak_memory_bytes for one in each]
+    first = each[0].source.items()
+    return Figures(
+        wall_ms=max(one.wall_ms for one in each),
+        user_ms=summed(one.user_ms for one in each),
+        system_ms=summed(one.system_ms for one in each),
+        peak_memory_bytes=max((one for one in peaks if one is not None), default=None) if None not in peaks else None,
+        processes=summed(one.processes for one in each),
+        output_bytes=summed(one.output_bytes for one in each),
+        memory_bytes=sum(one.memory_bytes or 0 for one in living) if living else None,
+        read_bytes=sum(one.read_bytes or 0 for one in living) if living else None,
+        written_bytes=sum(one.written_bytes or 0 for one in living) if living else None,
+        source={name: source for name, source in first if all(one.source.get(name) == source for one in each)},
+    )
 
 
 def _nothing_known(inspection: Inspection) -> OutliveError:
