@@ -348,12 +348,14 @@ class _Filter:
         """Return how many jobs of the owner and directory that were asked for may run, and how many have ended; and
         whether all were counted."""
         live = ended = 0
-        known, until = set(lookup.live_ids(self._ctx.caller)), time.monotonic() + _COUNT_S
-        for job_id in lookup.job_ids(self._ctx.caller):
+        caller, until = self._ctx.caller, time.monotonic() + _COUNT_S
+        # One that has just ended is marked as live until its end is synced
+        known = {job_id for job_id in lookup.live_ids(caller) if lookup.outcome(caller, job_id) is None}
+        for job_id in lookup.job_ids(caller):
             checkpoint()
             if time.monotonic() >= until:
                 return live, ended, False
-            origin = lookup.origin(self._ctx.caller, job_id)
+            origin = lookup.origin(caller, job_id)
             if origin is not None and self._is_from(origin):
                 live, ended = live + (job_id in known), ended + (job_id not in known)
         return live, ended, True

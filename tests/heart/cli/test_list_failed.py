@@ -160,3 +160,13 @@ def test_rows_of_another_session_name_owner_and_directory(
     assert {job["job_id"]: job.get("owner") for job in rows["jobs"]} == {mine: None, theirs: "cli"}
     assert rows.text.count("[of ") == 1 and f"[of cli in {place}]" in rows.text
     assert f"[of cli in {place}]" in session.call("process", action="list", all=True, detail="full").text
+
+
+def test_a_job_that_has_just_ended_is_counted_among_those_that_have(cli: Cli, root: Path) -> None:
+    job = cli.ok("run", "true", env={"OUTLIVE_CRASH_AT": "stop:end_reaped"})["job_id"]  # its end is not synced yet
+    supervisor = until(lambda: cli.ok("status", job).get("supervisor_pid"), what="it is stopped")
+    try:
+        assert cli.ok("list", "--state", "killed")["hint"] == "No job here has the state killed; 1 has ended."
+    finally:
+        os.kill(supervisor, signal.SIGCONT)
+    pair.until_free(root, job)
