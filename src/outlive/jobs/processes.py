@@ -69,12 +69,14 @@ def survivors(inspection: Inspection, job: JobDir) -> list[tree.Member]:
     if inspection.elsewhere:
         return []
     known = {member.pid: member for member in descendants(inspection, job)}
+    first = tree.running(inspection.state.init)  # of a sandbox, which knows those too that have no cookie
+    known.update((member.pid, member) for member in (() if first is None else tree.below(first.pid)))
     known.update((member.pid, member) for member in tree.with_cookie(job.job_id))
     command = tree.running(inspection.state.identity)
     if command is not None:
         known.setdefault(command.pid, command)
-    if inspection.state.init is not None:
-        known.pop(inspection.state.init.pid, None)
+    if first is not None:
+        known.pop(first.pid, None)
     return [known[pid] for pid in sorted(known)]
 
 

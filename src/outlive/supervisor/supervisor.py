@@ -123,7 +123,7 @@ class Supervisor:
             gets_sigchld=parent and job_fds.report is None,
         )
         self._sampling = Sampling(loop, job, self._members.pids, self._reaper, lambda: self._pump.end)
-        self._is_looked_at = False  # whether its workspace was, when nothing of it ran any more
+        self._is_looked_at = False  # whether its workspace was, since something of it ran
         self._input = NoInput()
         if job_fds.master is not None or job_fds.stdin is not None:
             self._input = Input(job, loop, job_fds, self._pump, self._members, record, self._recorder.tell)
@@ -294,14 +294,15 @@ class Supervisor:
             # Both call `look` when they are done. The timer costs little, and a call that is
             # missing cannot keep this process
             look.after(_LINGER_CHECK_S)
+            self._is_looked_at = False
             return
         living = bool(self._members.killable())
         if not living and not self._pump.look_again():
             self._loop.stop()
             return
         if not living and not self._is_looked_at:  # another job may hold the pipes for long
-            self._is_looked_at = True
             self._look_at_workspace()
+        self._is_looked_at = not living
         if not self._parent:  # an adopter gets no SIGCHLD
             look.after(_LINGER_CHECK_S)
         elif self._pump.ended:  # a descendant may open its stdout again, by name

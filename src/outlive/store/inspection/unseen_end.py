@@ -62,9 +62,8 @@ def _judge(job: JobDir, definition: Definition, state: State) -> tuple[str, str]
         return None
     if state.pid is None and state.phase != "spawning":
         return ("lost", GONE) if job.log_size(0) or job.log_size(1) else ("launch", NEVER)
-    if tree.running(state.identity):
-        return None
-    if tree.with_cookie(job.job_id):
+    # What is left in a sandbox may have no cookie: its first process lives as long as any
+    if tree.running(state.identity) or tree.running(state.init) or tree.with_cookie(job.job_id):
         return None
     failed = fault_report.cause(job)
     if state.pid is None:

@@ -49,6 +49,7 @@ _SNAPSHOT = _ASK.format(
     "0x50009401, 0x5000940e, 0x5000940f, 0x50009417, 0x50009418, 0x4008941a, 0x5000943f, 0x4020bc10, 0x4020bc11"
 )
 _MOVE_CONTENT = _ASK.format("0xc028660f, 0xc020f509, 0xc0c0586d, 0xc0bc586d, 0x40285881")  # of ext4, F2FS and XFS
+_ENCRYPT = _ASK.format("0x800c6613, 0xc0506617, 0xc0406618, 0xc0406619")  # fscrypt
 _TYPE = "import fcntl,termios; fcntl.ioctl(0, termios.TIOCSTI, b'x')"
 
 # Each ends with status 0 if it gets out. HOST: a directory that no sandbox may write. ROOT: the job root. OUTSIDER: a
@@ -85,6 +86,7 @@ ATTEMPTS = {
     "keep others from opening a file that it may only read": f"{PYTHON} '{_LEASE}'",
     "make a snapshot or a subvolume": f"{PYTHON} '{_SNAPSHOT}'",
     "exchange the content of files": f"{PYTHON} '{_MOVE_CONTENT}'",
+    "encrypt a directory": f"{PYTHON} '{_ENCRYPT}'",
     "type into the terminal": f"script -qec \"{PYTHON} '{_TYPE}'\" /dev/null",
     "gain rights by a set-uid program": "grep -q 'NoNewPrivs:.*0' /proc/self/status",
     "have capabilities in reach": "grep -q 'CapBnd:.*f' /proc/self/status",

@@ -44,28 +44,41 @@ print(json.dumps([before, [*map(opened, names)]]))
 """
 
 
-# It hands its output over, which is at its end when the other job ends, and leaves a process
-_HANDS_OUTPUT = (
-    _HANDS.replace('os.open(".", os.O_RDONLY)', "1")
-    + """
+_HANDS_OUTPUT = _HANDS.replace('os.open(".", os.O_RDONLY)', "1")
+_LEAVES = """
+import time
 if not os.fork():
     os.setsid()
     while not os.path.exists("go"):
         time.sleep(0.05)
     os.mkdir(".zed")
 """
-)
 
 
 def test_a_workspace_is_looked_at_when_nothing_of_the_job_runs_whoever_holds_its_output(ground: Ground) -> None:
     place = ground.directory("attacks")
     ground.shell("git init -q .", place)
-    first = str(ground.outlive(*INSIDE, "--", ground.python, "-c", f"import time{_HANDS_OUTPUT}", cwd=place)["job_id"])
+    first = str(ground.outlive(*INSIDE, "--", ground.python, "-c", f"{_HANDS_OUTPUT}{_LEAVES}", cwd=place)["job_id"])
     takes = f"{_TAKES.partition('def opened')[0]}end.close()\nopen('taken', 'w')\ntime.sleep(600)"
     second = str(ground.outlive(*INSIDE, "--", ground.python, "-c", takes, cwd=place)["job_id"])
     assert ground.outlive("wait", first)["state"] == "exited"
     ground.shell("touch go", place)
     message = wait.until(lambda: ground.outlive("status", first).get("message"), what="the second look")
+    assert f"{place}/.zed" in str(message)
+    assert ground.outlive("remove", second)["state"] == "killed"
+
+
+def test_a_workspace_is_looked_at_after_a_command_for_a_line_that_another_job_wrote(ground: Ground) -> None:
+    place = ground.directory("attacks")
+    watched = (*INSIDE, "--watch", "hello", "--watch-command", "mkdir .zed")
+    first = str(ground.outlive(*watched, "--", ground.python, "-c", _HANDS_OUTPUT, cwd=place)["job_id"])
+    writes = (
+        f"{_TAKES.partition('def opened')[0]}end.close()\nuntil(lambda: os.stat('go'))\nos.write(here, b'hello\\n')\n"
+    )
+    second = str(ground.outlive(*INSIDE, "--", ground.python, "-c", f"{writes}time.sleep(600)", cwd=place)["job_id"])
+    assert ground.outlive("wait", first)["state"] == "exited"
+    ground.shell("touch go", place)
+    message = wait.until(lambda: ground.outlive("status", first).get("message"), what="the look after the command")
     assert f"{place}/.zed" in str(message)
     assert ground.outlive("remove", second)["state"] == "killed"
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import binascii
 import os
+import shutil
 import socket
 from pathlib import Path
 
@@ -24,24 +25,26 @@ def under_landlock(script: str, *writable: Path) -> str:
     return said
 
 
-def started(script: str, word: bytes) -> tuple[str, int]:
-    """What a shell script prints, and the status of the first process, which was given this list."""
+def started(script: str, word: bytes, *before: str) -> tuple[str, int]:
+    """What a shell script prints, and the status of the first process, which was given this list. `before`: the words of
+    what starts it."""
     here, there = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     reading, writing = os.pipe()
     program = fds.memory_file("init", binascii.a2b_base64(INIT[os.uname().machine]))
     listed = fds.memory_file("writable", word)
     nothing = os.open(os.devnull, os.O_RDWR)
     calls = fds.memory_file("filter", syscalls.program(os.uname().machine, "open"))
-    own = {0: nothing, 1: writing, 2: writing, 3: there.fileno(), 4: writing, 8: calls, 10: listed}
+    proc = os.open("/proc", os.O_PATH | os.O_DIRECTORY)
+    own = {0: nothing, 1: writing, 2: writing, 3: there.fileno(), 4: writing, 8: calls, 10: listed, 12: proc}
     with here, there, open(reading, encoding="utf-8") as output:
         # Through high numbers: no source may be the target of another
         high = {target: os.dup2(fd, 200 + target) for target, fd in {**own, 20: program}.items()}
         try:
-            words = ["/proc/self/fd/20", "-", "/bin/sh", "sh", "-c", script]
+            words = [*before, "/proc/self/fd/20", "-", "/bin/sh", "sh", "-c", script]
             how = spawn.How("/", prepare=landlock.gain_no_rights)
             pid = spawn.spawn(words, {"PATH": os.environ["PATH"]}, high, how)
         finally:
-            for fd in (writing, program, listed, calls, nothing, *high.values()):
+            for fd in (writing, program, listed, calls, nothing, proc, *high.values()):
                 os.close(fd)
         return output.read(), os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 
@@ -72,3 +75,13 @@ def test_what_is_listed_is_written_under_landlock(tmp_path: Path) -> None:
 @pytest.mark.parametrize("word", [b"", b"/tmp", b"/tmp\0", b"/tmp\0/var/tmp\0"])
 def test_nothing_runs_with_a_part_of_the_list(word: bytes) -> None:
     assert started("echo ran", word) == ("", 127)
+
+
+@pytest.mark.skipif(shutil.which("unshare") is None, reason="there is no unshare(1)")
+def test_nothing_runs_where_there_is_no_room_for_the_namespace_that_locks_mounts() -> None:
+    """Where namespaces are forbidden it runs without (EPERM); a job could have used up all that there are (ENOSPC)."""
+    limited = ("unshare", "--user", "--map-root-user", "sh", "-c")
+    room = 'echo {} > /proc/sys/user/max_user_namespaces && exec "$0" "$@"'
+    if started("echo ran", b"/tmp\0\0", *limited, room.format(9)) != ("ran\n", 0):
+        pytest.skip("this user may make no namespaces")
+    assert started("echo ran", b"/tmp\0\0", *limited, room.format(0)) == ("", 127)

@@ -227,10 +227,13 @@ def test_what_is_found_at_the_end_of_a_job_that_is_removed_is_told(ground: Groun
     assert removed["ok"] and f"{place}/.vscode" in str(removed["hint"])
 
 
-def test_what_was_made_after_supervisor_and_guardian_were_killed_is_told_by_a_reader(ground: Ground) -> None:
+@pytest.mark.parametrize("shell", ["sh", "env -i sh"])  # by the cookie in its environment, or without
+def test_what_was_made_after_supervisor_and_guardian_were_killed_is_told_by_a_reader(
+    ground: Ground, shell: str
+) -> None:
     place = ground.directory("attacks")
     armed = "git init -q r; git config -f r/.git/config core.fsmonitor x; mkdir .zed"
-    left = f"setsid sh -c 'until [ -e go ]; do sleep 0.05; done; {armed}; touch gone' &"
+    left = f"setsid {shell} -c 'until [ -e go ]; do sleep 0.05; done; {armed}; touch gone' &"
     job = str(ground.outlive(*INSIDE, "--", "bash", "-c", left, cwd=place)["job_id"])
     pair.end_pair(job)
     assert "message" not in ground.outlive("status", job)

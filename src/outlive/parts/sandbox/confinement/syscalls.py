@@ -24,10 +24,11 @@ _TIOCSTI, _TIOCLINUX = 0x5412, 0x541C
 # linux/btrfs.h: SNAP_CREATE, SUBVOL_CREATE, SNAP_DESTROY, the second of the first two, SUBVOL_SETFLAGS, SNAP_DESTROY_V2; and
 # the type of every request of bcachefs
 _SUBVOLUMES = (0x50009401, 0x5000940E, 0x5000940F, 0x50009417, 0x50009418, 0x4008941A, 0x5000943F)
-# Type and number of what exchanges the content of files, and changes none of their times: EXT4_IOC_MOVE_EXT,
-# F2FS_IOC_MOVE_RANGE, XFS_IOC_SWAPEXT, XFS_IOC_EXCHANGE_RANGE. The size before them differs between machines
-_EXTENTS = (0x660F, 0xF509, 0x586D, 0x5881)
-_NUMBER, _TYPE, _BCACHEFS = 0xFFFF, 0xFF00, 0xBC00
+# Type and number of requests, whose size differs between machines: what exchanges the content of files, and changes none of
+# their times (EXT4_IOC_MOVE_EXT, F2FS_IOC_MOVE_RANGE, XFS_IOC_SWAPEXT, XFS_IOC_EXCHANGE_RANGE), and what encrypts a directory,
+# so that no search reads its names (FS_IOC_SET_ENCRYPTION_POLICY, ADD, REMOVE and REMOVE_ALL_USERS of its keys)
+_FILES = (0x660F, 0xF509, 0x586D, 0x5881, 0x6613, 0x6617, 0x6618, 0x6619)
+_ALL, _NUMBER, _TYPE, _BCACHEFS = 0xFFFFFFFF, 0xFFFF, 0xFF00, 0xBC00
 _F_SETLEASE, _F_SETDELEG = 1024, 1040  # linux/fcntl.h
 # sched.h: NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET; NEWTIME for unshare(2) alone
 _NEW, _NEW_TIME = 0x7E020000, 0x80
@@ -111,9 +112,12 @@ def _rules(numbers: dict[str, int | None], families: tuple[int, ...] | None, *, 
         code += _on(numbers[name], [denied])
     code += _on(numbers["clone"], [(_LOAD, 0, 0, _ARG0), (_ANY_BIT, 0, 1, _NEW), denied, _ALLOWED])
     code += _on(numbers["unshare"], [(_LOAD, 0, 0, _ARG0), (_ANY_BIT, 0, 1, _NEW | _NEW_TIME), denied, _ALLOWED])
-    code += _on(numbers["ioctl"], _without(_TIOCSTI, _TIOCLINUX, *_SUBVOLUMES))
+    code += _on(
+        numbers["ioctl"],
+        _without((_ALL, (_TIOCSTI, _TIOCLINUX, *_SUBVOLUMES)), (_NUMBER, _FILES), (_TYPE, (_BCACHEFS,))),
+    )
     for name in ("fcntl", "fcntl64"):
-        code += _on(numbers[name], _without(_F_SETLEASE, _F_SETDELEG))
+        code += _on(numbers[name], _without((_ALL, (_F_SETLEASE, _F_SETDELEG))))
     if families is not None:
         last = len(families) - 1
         known: list[Instruction] = [(_EQUAL, last - at + 1, 0, family) for at, family in enumerate(families)]
@@ -123,14 +127,14 @@ def _rules(numbers: dict[str, int | None], families: tuple[int, ...] | None, *, 
     return [*code, _ALLOWED]
 
 
-def _without(*requests: int) -> list[Instruction]:
-    """Refuse these requests, those of bcachefs, and what exchanges content, of a call whose second argument says what it
-    does."""
-    known = [(0xFFFFFFFF, one) for one in requests] + [(_NUMBER, one) for one in _EXTENTS] + [(_TYPE, _BCACHEFS)]
-    code: list[Instruction] = []
-    for mask, value in known:
-        code += [(_LOAD, 0, 0, _ARG1), (_AND, 0, 0, mask), (_EQUAL, 0, 1, value), _refused(errno.EPERM)]
-    return [*code, _ALLOWED]
+def _without(*refused: tuple[int, tuple[int, ...]]) -> list[Instruction]:
+    """Refuse these values of the second argument, which says what a call does: (mask, values of what it leaves) each. Each
+    mask has no bit that the one before has not."""
+    code: list[Instruction] = [(_LOAD, 0, 0, _ARG1)]
+    for mask, values in refused:
+        code += [(_AND, 0, 0, mask), *((_EQUAL, 0, 0, value) for value in values)]
+    code = [(what, len(code) - at if what == _EQUAL else 0, 0, value) for at, (what, _, _, value) in enumerate(code)]
+    return [*code, _ALLOWED, _refused(errno.EPERM)]
 
 
 def _no_set_id(mode: int, flags: int | None) -> list[Instruction]:
