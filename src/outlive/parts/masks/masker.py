@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
 from contextlib import suppress
+from functools import lru_cache, partial
+from operator import itemgetter
 
 from outlive.parts.masks import shapes
 from outlive.parts.masks.values import LEAST_CHARS, MaskedValue
@@ -13,6 +15,11 @@ from outlive.store.output.masks import Span
 
 _AROUND = " \t\r\"'`…"  # what may stand between the edge of a line and the cut half of a secret
 _MORE = "[... "  # how render/ begins to say how much more there is
+_LINE, _LINE_ENDS = "[^\n…]+", "[\n…]"  # … also where a name was cut in its middle
+_BEFORE = rf"(?:[0-9]+[:-])?[{_AROUND}]*"  # first the number of a line that a search found
+_BEFORE_CHARS = 16
+_BEGIN = itemgetter(slice(LEAST_CHARS))
+_REMEMBERED_CHARS = 4_096  # the parts of a longer secret take too much memory
 _EDGE = _AROUND.encode() + b"\0"
 _EDGE_BYTES = 16
 _CONTROLS = rb"\x1b\[[0-?]*[ -/]*[@-~]|\x1b[()].|[\0-\t\v-\x1f\x7f]"
@@ -46,25 +53,32 @@ class Masker:
             return self.text("\n".join(value), keep_lines=True).split("\n")
         return [self.value(one) for one in value]
 
-    def members(self, members: Mapping[str, object]) -> dict[str, object]:
-        return {name: self.value(one) for name, one in members.items()}
+    def members(self, members: Mapping[str, object], verbatim: Set[str] = frozenset()) -> dict[str, object]:
+        """Return the members of an object masked, but for those that are shown `verbatim`."""
+        shown = {name: one if name in verbatim else self.value(one) for name, one in members.items()}
+        line, match = shown.get("line"), shown.get("match")
+        if isinstance(line, str) and isinstance(match, str) and match not in line:
+            shown["match"] = line  # what a pattern matched within a secret of its line
+        return shown
 
     def is_clean(self, lines: str) -> bool:
         """Return whether nothing is masked in texts that are joined by newlines: most answers have no secret, and one search
         through all their texts takes a fifth of the time. Where an escape sequence might reach into the next text, it is
         not certain."""
-        is_clean = readable(lines) == lines and self.text(lines) == lines and not self.met
+        is_clean = readable(lines) == lines and self.text(lines, is_readable=True) == lines and not self.met
         self.met.clear()
         return is_clean
 
-    def text(self, text: str, *, keep_lines: bool = False) -> str:
-        """Return the text masked; `keep_lines`: with as many lines as before, since rows of a screen have numbers, and lines of a log times."""
+    def text(self, text: str, *, keep_lines: bool = False, is_readable: bool = False) -> str:
+        """Return the text masked; `keep_lines`: with as many lines as before, since rows of a screen have numbers, and lines of a log times.
+        `is_readable`: it has no control characters."""
         if len(text) < LEAST_CHARS:
             return text
         self.met.update(secret for label, secret in self._masked.items() if label in text)
         masked = self._without_all(text, keep_lines=keep_lines)
         # Control characters in the middle of a secret, which a later reader drops; letters that were drawn as lines
-        for plain in (readable(masked), masked.translate(_LETTERS)):
+        drawn = masked if masked.isascii() else masked.translate(_LETTERS)
+        for plain in (masked if is_readable else readable(masked), drawn):
             if plain != masked and (found := self._without_all(plain, keep_lines=keep_lines)) != plain:
                 return found
         return masked
@@ -72,6 +86,8 @@ class Masker:
     def _without_all(self, text: str, *, keep_lines: bool) -> str:
         for value in self._values:
             text = self._without(value, text)
+        if self._values:
+            text = self._without_middles(text)
         return self._without_shapes(text, keep_lines=keep_lines) if self._shapes else text
 
     def spans(self, data: bytes, encoding: str) -> list[Span]:
@@ -115,6 +131,22 @@ class Masker:
         if masked != text:
             self.met.add(value.text)
         return masked
+
+    def _without_middles(self, text: str) -> str:
+        """Mask lines that are a part of a secret, of which both ends were cut."""
+        begins = set(map(_BEGIN, text.replace("…", "\n").split("\n")))
+        for value in self._values:
+            parts = _remembered_parts if len(value.text) <= _REMEMBERED_CHARS else _parts
+            if not begins.isdisjoint(parts(value.text)):
+                text = re.sub(_LINE, partial(self._line_without, value), text)
+        return text
+
+    def _line_without(self, value: MaskedValue, line: re.Match[str]) -> str:
+        part = line[0].partition(_MORE)[0].rstrip(_AROUND)
+        if len(part) < LEAST_CHARS or part not in value.text:
+            return line[0]
+        self.met.add(value.text)
+        return _label(value.name) + line[0][len(part) :]
 
     def _without_shapes(self, text: str, *, keep_lines: bool) -> str:
         data = text.encode("utf-8", "surrogatepass")
@@ -177,7 +209,7 @@ def _without_beginnings(secret: str, text: str, label: str) -> str:
     """Mask the beginning of a secret at the end of a line, where the text was cut."""
     head, at = secret[:LEAST_CHARS], 0
     while (at := text.find(head, at)) >= 0:
-        rest = text[at : at + len(secret) + len(_AROUND + _MORE)].split("\n", 1)[0]
+        rest = re.split(_LINE_ENDS, text[at : at + len(secret) + len(_AROUND + _MORE)], maxsplit=1)[0]
         shown = _shared(rest, secret)
         after = rest[shown:].lstrip(_AROUND)
         if not after or after.startswith(_MORE):
@@ -191,11 +223,21 @@ def _without_ends(secret: str, text: str, label: str) -> str:
     tail, at = secret[-LEAST_CHARS:], 0
     while (at := text.find(tail, at)) >= 0:
         end = at + LEAST_CHARS
-        before = text[max(0, end - len(secret) - len(_AROUND)) : end].rsplit("\n", 1)[-1].lstrip(_AROUND)
-        if secret.endswith(before):
-            text = f"{text[: end - len(before)]}{label}{text[end:]}"
+        start = end - _shared(text[max(0, end - len(secret)) : end][::-1], secret[::-1])
+        before = re.split(_LINE_ENDS, text[max(0, start - _BEFORE_CHARS) : start])[-1]
         at += 1
+        if re.fullmatch(_BEFORE, before):
+            text = f"{text[:start]}{label}{text[end:]}"
+            at = start + len(label)
     return text
+
+
+def _parts(secret: str) -> frozenset[str]:
+    """Return how a part of a secret may begin."""
+    return frozenset(secret[at : at + LEAST_CHARS] for at in range(len(secret) - LEAST_CHARS + 1))
+
+
+_remembered_parts = lru_cache(64)(_parts)
 
 
 def _shared(one: str | bytes, other: str | bytes) -> int:

@@ -125,9 +125,7 @@ def masked_answer(answer: Mapping[str, object], masker: Masker | None) -> dict[s
             shown[name] = value
         elif field is not None and "entry" in field.how and isinstance(value, list):
             exact = {inner for inner, one in field.how["entry"].flat().items() if one.verbatim}
-            shown[name] = [
-                {inner: part if inner in exact else masker.value(part) for inner, part in one.items()} for one in value
-            ]
+            shown[name] = [masker.members(one, exact) for one in value]
         elif has_times and name == "output":
             shown[name] = masker.text(str(value), keep_lines=True)
         else:
