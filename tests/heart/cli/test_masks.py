@@ -240,6 +240,60 @@ def test_whatever_the_pieces_every_value_is_found_and_nothing_is_shown_too_early
     search.close()
 
 
+DROPPED = ("\0", "\r", "\x1b[01;31m\x1b[K", "\x1b]8;;http://x\x07", "\x1b]0;title\x1b\\", "\x1b(B", "\x1bM", "\x1b")
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be", "cp1252", "gbk"])
+@pytest.mark.parametrize("seed", first(2, range(20)))
+def test_a_value_is_found_in_each_encoding_with_anything_in_it_that_is_not_seen(
+    job: JobDir, tmp_path: Path, encoding: str, seed: int
+) -> None:
+    chance = random.Random(seed)
+    values = ["hunter22", {"cp1252": "naïve-pä55", "gbk": "密码密码号"}.get(encoding, "pä55-密码密码号")]
+    dropped = [*DROPPED, *(("\x9b1m", "\x85", "\u202e", "\ufeff") if encoding == "utf-8" else ())]
+    data, wanted = b"", b""
+    for _ in range(40):
+        around = "".join(chance.choices(["x", "y ", "\n", "\t", *dropped[:-1]], k=8)) + "z"
+        value, many = chance.choice(values), chance.choice((0, 0.3, 1))
+        within = [char + "".join(one for one in dropped[:7] + dropped[8:] if chance.random() < many) for char in value]
+        written = "".join([*within[:-1], value[-1]]).encode(encoding)
+        data += around.encode(encoding) + written
+        wanted += around.encode(encoding) + bytes(42 if byte else 0 for byte in written)
+    data, wanted = data + "\n".encode(encoding), wanted + "\n".encode(encoding)
+    search, shown, at = Masking(job, values), b"", 0
+    mask = Mask.of(job, 0)
+    assert mask is not None
+    while at < len(data):
+        at = min(len(data), at + chance.randrange(1, 40))
+        (tmp_path / LOGS[0]).write_bytes(data[:at])
+        if chance.random() < 0.1:  # a supervisor that takes over
+            search.close()
+            search = Masking(job, values)
+        search.look([at, 0], final=at == len(data))
+        shown += mask.applied(len(shown), data[len(shown) : mask.searched])
+        assert shown == wanted[: len(shown)]
+    assert shown == wanted
+    mask.close()
+    search.close()
+
+
+@pytest.mark.parametrize(
+    "many", [b"\0", b"\x1b", b"\x1b[", b"\x1b]", b"\x1b[1;", b"\xc2\x9b", b"\xc2", b"h\0", b"h\x1b[m"]
+)
+def test_what_is_never_seen_holds_no_output_back_for_ever(job: JobDir, tmp_path: Path, many: bytes) -> None:
+    data = b"hunter2" + many * 5_000
+    search = Masking(job, [SECRET])
+    mask = Mask.of(job, 0)
+    assert mask is not None
+    for at in (7, 9, 4_000, len(data) - 1, len(data)):
+        (tmp_path / LOGS[0]).write_bytes(data[:at])
+        search.look([at, 0])
+        assert at - mask.searched < 5_000
+    assert mask.applied(0, data) == data
+    mask.close()
+    search.close()
+
+
 def test_values_that_touch_stay_masked_in_the_middle_after_a_takeover(job: JobDir, tmp_path: Path) -> None:
     data = b"secret" * 20
     (tmp_path / LOGS[0]).write_bytes(data)

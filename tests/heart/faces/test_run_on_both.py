@@ -135,6 +135,24 @@ def test_a_command_has_a_directory_variables_and_input(face: Face, root: Path, w
     assert face.ok("run", command="cat; echo end")["output"] == "end\n", "stdin is closed unless it is asked for"
 
 
+@pytest.mark.parametrize(
+    "between",
+    [b"\x1b[01;31m\x1b[K", b"\0", b"\x1b]8;;http://x\x07", b"\xc2\x9b1m", b"\xe2\x80\xae"],
+    ids=["colour", "nul", "link", "8 bits", "direction"],
+)
+def test_what_is_not_seen_in_a_masked_value_does_not_hide_it(face: Face, between: bytes) -> None:
+    secret = "hunter2secretVALUE77"
+    write = (
+        f"import os, sys; sys.stdout.buffer.write(({between!r}).join([b'is hunter2', b'secret', b'VALUE77']) + b'\\n')"
+    )
+    given = {"env": {"API_TOKEN": secret}, "mask": ["API_TOKEN"]}
+    ran = face.ok("run", command=[sys.executable, "-c", write], until=["exit"], **given)
+    log, raw = face.ok("log", ran["job_id"]), face.ok("log", ran["job_id"], raw=True)
+    tail, listed = face.ok("tail", ran["job_id"])["stdout_tail"], face.ok("list")["jobs"][0]["last_line"]
+    for text in (ran["output"], log["output"], raw["output"], tail, listed):
+        assert text.startswith("is ****") and "VALUE" not in text and "secret" not in text, text
+
+
 def test_a_mask_that_can_mask_nothing_is_told(face: Face) -> None:
     found = face.ok("run", command="echo $PIN", env={"PIN": "123"}, mask=["PIN", "NOWHERE"])
     assert found["output"] == "123\n"

@@ -73,6 +73,10 @@ NOT_HELD = [
     "sh <(cat x)",
     "cat x | sh",
     "cat x | bash -s",
+    "cat x | bash -s a",
+    "cat x | make -f -",
+    "cat x | sqlite3 y",
+    "cat x | ed y",
     "curl a | python3 -",
     "sh < $x",
     'bash -c "$x"',
@@ -151,6 +155,12 @@ def test_words_without_a_shell_are_what_they_say_unless_a_shell_among_them_reads
         ("xargs", "sh"),
     ):
         assert of(*words), words
+    for read in ("bash -s a", "bash /dev/stdin", "bash -xs", "bash -e", "python3 - a", "python3 /dev/fd/0", "make -f -", "make -f-",
+        "make --file=/dev/stdin", "ninja -f -", "sqlite3", "sqlite3 -separator , x.db", "ed", "ed x"):  # fmt: skip
+        assert of(*read.split())[-1:] == [f"`{read.split()[0]}` runs what it reads from its input"], read
+    held = "bash -e x|bash -ec true|bash -o pipefail -c true|python3 x.py -|make -f x|make -j8 all|sqlite3 x.db .tables"
+    for command in held.split("|"):
+        assert of(*command.split()) == [], command
     assert unheld.sentences(["./x"], ("fish", "-c"), _KNOWN, (), ()) == ["`fish -c` reads it"]
     assert unheld.sentences(["$a; $b; $c; $d"], ("sh", "-c"), _KNOWN, (), ())[3:] == ["1 more"]
 

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import codecs
+import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from outlive.store.output import forms
 from support.cli import Cli, Jobs
 from support.commands import PUT, python
+from support.face import Face
 from support.wait import until
 
 # 上 is 4E 0A and ਸ is 0A 38 in UTF-16: bytes 0x0A that end no line
@@ -193,3 +198,39 @@ def test_comparing_goes_without_an_encoding(cli: Cli) -> None:
     found = cli.ok("log", job, "--compare", "previous")
     assert "2:three" in found["output"] and "1:one" not in found["output"]
     cli.error("log", job, "--compare", "previous", "--encoding", "gbk", code="invalid_argument")
+
+
+MASKED: dict[str, Any] = {"env": {"API_TOKEN": "hunter2-pässwörd"}, "mask": ["API_TOKEN"]}
+STARS = "*" * len("hunter2-pässwörd")
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-be", "cp1252", "latin-1", "mac_roman"])
+def test_a_masked_value_in_another_encoding_is_masked(face: Face, encoding: str) -> None:
+    write = f"import os, sys; sys.stdout.buffer.write(f'token {{os.environ[\"API_TOKEN\"]}}\\n'.encode('{encoding}'))"
+    job = face.ok("run", command=python(write)[1:], until=["exit"], **MASKED)["job_id"]
+    for verb in ("log", "poll", "tail"):
+        asked = {} if encoding == "utf-16" else {"encoding": encoding}  # its mark says which
+        found = face.ok(verb, job, **asked, **({"since_seq": 0} if verb == "poll" else {}))
+        assert found["stdout_tail" if verb == "tail" else "output"] == f"token {STARS}\n"
+
+
+@pytest.mark.parametrize("encoding", ["cp037", "utf-7", "gb18030", "unicode_escape"])
+def test_masked_values_are_not_shown_in_an_encoding_in_which_they_are_not_found(face: Face, encoding: str) -> None:
+    masked = face.ok("run", command="echo $API_TOKEN", **MASKED)["job_id"]
+    for verb in ("log", "poll", "tail"):
+        since = {"since_seq": 0} if verb == "poll" else {}
+        found = face.error(verb, masked, encoding=encoding, code="invalid_argument", **since)
+        assert "the masked values of this job are not found in" in found["message"]
+        assert found["details"]["field"] == "encoding"
+    plain = face.ok("run", command="echo text")["job_id"]
+    assert face.ok("log", plain, encoding=encoding)["output"]
+
+
+def test_the_pages_name_the_encodings_in_which_masked_values_are_found_in_the_same_words() -> None:
+    pages = [
+        Path(__file__).parents[3] / "docs" / page for page in ("explanation/security.md", "how-to/use-in-scripts.md")
+    ]
+    said = [re.search(r"Each line of a value that has.*?direction\.", page.read_text(), re.DOTALL) for page in pages]
+    assert said[0] and said[1] and said[0][0] == said[1][0]
+    named = re.findall(r"[\w-]+", re.sub(".*encodings|; of.*", "", said[0][0].replace("\n", " ")).replace(" and ", " "))
+    assert [codecs.lookup(name).name for name in named] == list(forms.SEARCHED[len(forms.WIDE) :])

@@ -30,7 +30,7 @@ class Stored:
     """An output of runs (stream, bytes) as `Output` reads it."""
 
     def __init__(self, runs: list[tuple[int, bytes]]) -> None:
-        self.job = SimpleNamespace(job_id="", secrets_of=None)
+        self.job = SimpleNamespace(job_id="", secrets_of=None, has=lambda _: False)
         self._runs = runs
         self.missing = [Hole(), Hole()]
         self.gap = NO_GAP

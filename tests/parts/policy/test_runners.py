@@ -794,6 +794,12 @@ python3 -m pytest --trace x.py
 python3 -m unittest code.interact
 python3 -m uvicorn code:interact --factory
 gunicorn 'os:system("touch x")'
+flask --app 'os:system("touch x")' routes
+flask -A code:interact routes
+celery -A 'os:system("touch x")' worker
+java jdk.internal.jshell.tool.JShellToolProvider
+java jdk/internal/jshell/tool/JShellToolProvider
+java com.sun.tools.script.shell.Main
 celery -A x shell
 flask shell
 django-admin shell
@@ -1213,6 +1219,13 @@ php x.php
 php -l x.php
 java -jar x.jar
 java -cp a:b Main
+java -cp a com.x.java.Main
+java java/Main.java
+java -jar java/x.jar
+flask --app src/app.py run
+flask --app hello:create_app routes
+celery -A x.celery:app worker
+celery -A x inspect active
 mvn -q test
 mvn clean install -DskipTests
 gradle build

@@ -21,7 +21,7 @@ SOURCES = frozenset((".", "source", "eval"))  # a shell runs what they are given
 VARIABLE = re.compile(r"\$(?:(\w+)|\{(\w+)\})")
 BRACES = re.compile(r"\{([^{}]*)\}")
 DEEPEST = 3  # directories behind each other, interpreters that are scripts
-_READS_SCRIPTS = frozenset("script sed awk sql make cmake compiler".split())  # of harmless.py
+_READS_SCRIPTS = frozenset("script sed awk sql make cmake compiler java".split())  # of harmless.py
 _READS_TOO = frozenset(
     "julia expect gdb lldb deno bun uv npx just ansible-playbook Rscript R ghci guile swipl sbcl clisp racket elixir iex ocaml "
     "groovy scala jshell irb octave gnuplot bb clojure csi gosh janet fennel hy gforth maxima sage".split()
@@ -33,6 +33,7 @@ _FINDS = frozenset(
     "gulp grunt vite webpack vagrant docker docker-compose podman buildah terraform pulumi helm mix swift dart flutter zig".split()
 )
 _READS_INPUT = frozenset("xargs gxargs parallel env_parallel rush xe at batch crontab".split())
+_READS_COMMANDS = frozenset(("ed", "red"))  # whatever they are given
 _MOVING = frozenset("cd chdir pushd popd".split())
 # They change variables, and run nothing
 _SETTING = frozenset("export declare typeset readonly local set unset shopt setopt unsetopt let float integer".split())
@@ -207,15 +208,42 @@ def _read_by_shells(words: list[str], unsure: Collection[int]) -> Iterator[str]:
 
 
 def _reads_its_input(words: Sequence[str]) -> bool:
-    """Return whether an interpreter is given neither a script nor code."""
-    if not is_interpreter(words[0]):
+    """Return whether a program runs what it reads: an editor of lines, or an interpreter that is given neither a script nor
+    code."""
+    name, given = os.path.basename(words[0]), words[1:]
+    use = _use(name)
+    check = use.check if use is not None else ""
+    if name in _READS_COMMANDS:
+        return True
+    if check in ("make", "input"):
+        return any(map(_is_input, (part for word in given for part in (word, word.partition("=")[2], word[2:]))))
+    if use is not None and check == "sql":
+        return len([*_operands(given, use)]) < 2  # the database, and what it is asked
+    is_shell = shell_strings.is_shell(name)
+    if not is_interpreter(name) or not (is_shell or check == "script" or "python" in name):
         return False
-    use = _use(os.path.basename(words[0]))
-    takes = shell_strings.is_shell(words[0]) or (use is not None and use.check == "script") or "python" in words[0]
-    rest = [
-        word for word in words[1:] if not word.startswith(("-", "+")) or word.lstrip("-")[-1:] in ("c", "e", "m", "V")
-    ]
-    return takes and not rest
+    for word in given:
+        if word == "-" or not word.startswith(("-", "+")):
+            return _is_input(word)
+        if is_shell and re.fullmatch(r"-\w*[cs]\w*", word):
+            return "c" not in word
+        if not is_shell and word.lstrip("-")[-1:] in ("c", "e", "m", "V"):
+            return False
+    return True
+
+
+def _operands(words: Sequence[str], use: Use) -> Iterator[str]:
+    left = iter(words)
+    for word in left:
+        if not word.startswith("-"):
+            yield word
+        elif use.takes_next(word):
+            next(left, "")
+
+
+def _is_input(path: str) -> bool:
+    """Return whether a script is not in a file, but is what the program reads."""
+    return path == "-" or os.path.normpath(path).startswith(("/dev/", "//dev/", "/proc/", "//proc/"))
 
 
 def _given(words: Sequence[str]) -> Iterator[str]:

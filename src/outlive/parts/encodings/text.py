@@ -12,12 +12,14 @@ import os
 import re
 from functools import partial
 
+from outlive.errors import invalid
 from outlive.parts.encodings.encodings import Encoding, asked, of_head
 from outlive.parts.encodings.secret_spans import SecretSpans
 from outlive.render.decode import MAX_HELD_BYTES
 from outlive.render.plain_text import MAX_SEQUENCE_BYTES, UNFINISHED
 from outlive.render.sources import Decoding
-from outlive.store.job_dir import JobDir
+from outlive.store.job_dir import MASKS, JobDir
+from outlive.store.output import forms
 from outlive.store.output.line_index import Lines
 from outlive.store.output.masks import Find, Span
 from outlive.store.output.merged import Output
@@ -36,9 +38,13 @@ def decoding(name: str) -> Decoding:
 
 def of(output: Output, wanted: Encoding | None = None) -> Text | None:
     """Return the text of an output; None if it is UTF-8. Without `wanted` a byte order mark at the beginning of a stream says
-    its encoding."""
+    its encoding. Errors: invalid_argument (`encoding`) if values may stand in that output that are not found in it."""
     heads = [output.read_stream(stream, 0, _MARK_BYTES) if output.sizes[stream] > 1 else b"" for stream in (0, 1)]
     encodings = [of_head(head, wanted) for head in heads]
+    unknown = {one.name for one in encodings if one is not None}.difference(forms.SEARCHED)
+    if unknown and output.job.has(MASKS[0]):
+        found = f"are not found in {min(unknown)}, only in {', '.join(forms.SEARCHED)}"
+        raise invalid("encoding", f"the masked values of this job {found}")
     if encodings == [None, None]:
         return None
     return Text(output, (encodings[0] or Encoding(UTF_8), encodings[1] or Encoding(UTF_8)))

@@ -11,6 +11,7 @@ from operator import itemgetter
 from outlive.parts.masks import shapes
 from outlive.parts.masks.values import LEAST_CHARS, MaskedValue
 from outlive.render.plain_text import readable
+from outlive.store.output import forms
 from outlive.store.output.masks import Span
 
 _AROUND = " \t\r\"'`…"  # what may stand between the edge of a line and the cut half of a secret
@@ -22,9 +23,6 @@ _BEGIN = itemgetter(slice(LEAST_CHARS))
 _REMEMBERED_CHARS = 4_096  # the parts of a longer secret take too much memory
 _EDGE = _AROUND.encode() + b"\0"
 _EDGE_BYTES = 16
-_CONTROLS = rb"\x1b\[[0-?]*[ -/]*[@-~]|\x1b[()].|[\0-\t\v-\x1f\x7f]"
-# In which a secret may stand in a log, whatever that is decoded with
-_FORMS = ("utf-8", "utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be")
 # The line drawing of a terminal, character by character
 _LETTERS = str.maketrans("→←↑↓█\xa0◆▒␉␌␍␊°±░␤␋┘┐┌└┼⎺⎻─⎼⎽├┤┴┬│≤≥π≠£·", "+,-.0_`abcdefghhijklmnopqrstuvwxyz{|}~")
 
@@ -93,11 +91,11 @@ class Masker:
     def spans(self, data: bytes, encoding: str) -> list[Span]:
         """Return where secrets stand in bytes that will be decoded with `encoding`, in order. Those that overlap are one."""
         found = self._found(data, encoding)
-        plain, places = _without_controls(data)
-        found += [
-            Span(places[one.start], places[one.stop - 1] + 1, one.label)
-            for one in (self._found(plain, encoding) if places else ())
-        ]
+        for view in forms.views(data.replace(b"\t", b"\0")):  # which is no tab in every encoding
+            found += [
+                Span(view.place(one.start), view.place(one.stop - 1) + 1, one.label)
+                for one in self._found(view.plain, encoding)
+            ]
         spans: list[Span] = []
         for span in sorted(found, key=lambda span: (span.start, span.stop, span.label)):
             if spans and span.start < spans[-1].stop:
@@ -111,7 +109,7 @@ class Masker:
         found = [
             Span(start, stop, _label(value.name))
             for value in self._values
-            for form in _forms(value.text, encoding)
+            for form in forms.forms(value.text, (*forms.WIDE, encoding))
             for start, stop in _places(form, data, LEAST_CHARS * max(1, len(form) // len(value.text)))
         ]
         if self._shapes:
@@ -165,26 +163,6 @@ class Masker:
 
 def _label(what: str) -> str:
     return f"[masked: {what}]"
-
-
-def _without_controls(data: bytes) -> tuple[bytes, list[int]]:
-    """Return the bytes without control characters and escape sequences, and where each stood; no places if there are none."""
-    parts: list[bytes] = []
-    places: list[int] = []
-    at = 0
-    for match in re.finditer(_CONTROLS, data):
-        parts.append(data[at : match.start()])
-        places += range(at, match.start())
-        at = match.end()
-    return b"".join([*parts, data[at:]]), [*places, *range(at, len(data))] if at else []
-
-
-def _forms(secret: str, encoding: str) -> set[bytes]:
-    forms = set()
-    for name in (*_FORMS, encoding):
-        with suppress(UnicodeError):
-            forms.add(secret.encode(name, "surrogateescape"))
-    return forms
 
 
 def _places(secret: bytes, data: bytes, least: int) -> Iterator[tuple[int, int]]:

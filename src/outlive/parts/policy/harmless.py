@@ -195,7 +195,7 @@ _ROWS = {
     "lua|luajit|texlua": "+ -vW !script",
     "tclsh|wish": "+ !script",  # whatever the option: they read their input
     "Rscript|escript|ts-node|tsx|osascript": "+ --version --help --vanilla !script",
-    "java": "+ words -jar -cp= -classpath= -class-path= -version -showversion -help -Xmx* -Xms* -Xss* -ea -da -server -D* -enable-preview -p= -module-path= !compiler",
+    "java": "+ words -jar -cp= -classpath= -class-path= -version -showversion -help -Xmx* -Xms* -Xss* -ea -da -server -D* -enable-preview -p= -module-path= !java",
     # What the words before another machine load is left out: -J, -processor, -doclet, -Xplugin, -provider
     "javac": "words -[!-JXp]* --[!p]* -p= -parameters -proc:none -Xlint* -Xdiags* -Xdoclint* -Xmax* !compiler",
     "javadoc": "words -[!-Jdt]* --[!dt]* -d= -doctitle= -tag= !compiler",
@@ -428,7 +428,7 @@ _ROWS = {
     "flask": "=run =routes =db -A: --app= --debug --version --help -h -p: --host= --port= --no-* --reload !app",
     "django-admin": "=runserver =migrate =makemigrations =startproject =startapp =test =check =collectstatic =createsuperuser =version -v: --settings= "
     "--verbosity= --no* --fake --fake-initial --parallel --keepdb --dry-run --plan --version --help",
-    "celery": "=worker =beat =status =inspect =control =purge =report =events -A: -B -E -Q: -c: -l: -n: -P: --app= --loglevel= --concurrency= --queues= --pool= --version --help",
+    "celery": "=worker =beat =status =inspect =control =purge =report =events -A: -B -E -Q: -c: -l: -n: -P: --app= --loglevel= --concurrency= --queues= --pool= --version --help !app",
     "rails": "=server =s =test =t =generate =g =destroy =routes =new =about =stats =notes =assets:precompile -b: -p: -e: -h --version --help --environment= --port= "
     "--binding= --skip-* --api --force --pretend --verbose",
     "pylint": "-EvhrsyE -d: -e: -f: -j: -r: -s: --disable= --enable= --errors-only --output-format= --jobs= --score= --reports= --ignore= "

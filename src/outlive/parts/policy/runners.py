@@ -371,7 +371,7 @@ def _tests(words: _Words) -> str | None:
 def _app(words: _Words) -> str | None:
     """The name of an application may be a call of any function: `gunicorn 'os:system("CMD")'`. Flask calls what it names."""
     apps = words.values("-A", "--app")
-    name = r"\w*(app|create|make)\w*" if apps or words.values("--factory") else r"[\w.]+"
+    name = r"\w*(app|create|make)\w*" if words.name == "flask" or words.values("--factory") else r"[\w.]+"
     return next((one for one in (*words.operands, *apps) if not re.fullmatch(rf"[\w./]+(:{name})?", one)), None)
 
 
@@ -446,4 +446,5 @@ _CHECKS: dict[str, Callable[[_Words], str | None]] = {
     "": _operands, "pages": _pages, "compiler": _pages, "script": _script, "remote": _remote, "config": _config, "sed": _sed,
     "awk": _awk, "sql": _sql, "archive": _archive, "make": _make, "cmake": _cmake, "goals": _goals, "dashes": _dashes,
     "package": _package, "scripts": _scripts, "image": _image, "input": _input, "pytest": _pytest, "tests": _tests, "app": _app,
+    "java": lambda words: _pages(words) or next(filter(scripts.is_of_jdk, [] if words.values("-jar") else words.operands[:1]), None),
 }  # fmt: skip

@@ -72,3 +72,8 @@ def _is_whole(pattern: str, text: str) -> bool:
             return False
         at = match.end()
     return True
+
+
+def is_of_jdk(name: str) -> bool:
+    """Return whether a class is one of the JDK, and not in a file of source: `jdk.internal.jshell.tool.JShellToolProvider`."""
+    return re.match(r"(java|javax|jdk|sun|com[./]sun)[./]", name) is not None and not name.endswith(".java")

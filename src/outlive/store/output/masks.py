@@ -5,7 +5,7 @@ for each log: `.mask0` for stdout, `.mask1` for stderr. A value itself is in no 
 file begins with two numbers: up to where the log was searched, and the length of the longest value.
 Pairs (start, stop) follow, sorted by start. All numbers have 8 bytes.
 
-Every reader shows `*` in these places, and no byte that was not searched yet.
+Every reader shows `*` in these places, and no byte that was not searched yet. A NUL stays: a character of UTF-16 is one `*`.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from outlive.store.atomic_file import NotOurs
 from outlive.store.job_dir import MASKS, JobDir
 from outlive.system import fds
 
+_STARS = b"\0" + b"*" * 255  # for each byte
 HEADER, PAIR = struct.Struct("<QQ"), struct.Struct("<QQ")
 
 
@@ -70,7 +71,8 @@ class Mask:
             first, behind = max(first, offset), min(behind, stop)
             if first < behind:
                 masked = bytearray(data) if masked is None else masked
-                masked[first - offset : behind - offset] = b"*" * (behind - first)
+                place = slice(first - offset, behind - offset)
+                masked[place] = data[place].translate(_STARS)
         return data if masked is None else bytes(masked)
 
     def _header(self) -> tuple[int, int]:

@@ -217,7 +217,8 @@ class Sinks:
         """Kill the command that a killed supervisor had started: it will run once more, and nothing
         else would end this one."""
         for member in tree.with_cookie(self._job.job_id, sinks=True):
-            process.send_signal(member.pid, member.start, signal.SIGKILL)
+            for one in (*tree.below(member.pid), member):  # below bwrap, which would die alone
+                process.send_signal(one.pid, one.start, signal.SIGKILL)
 
     # --- completion_event.json ---
 

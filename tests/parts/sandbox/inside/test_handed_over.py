@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 
 from parts.sandbox.inside.test_break_out import USERS, Ground
 from parts.sandbox.inside.test_break_out import ground as ground  # noqa: PLC0414 - a fixture
-from support import pair, wait
+from support import pair, processes, wait
 
 pytestmark = USERS
 INSIDE = ("run", "--sandbox", "workspace-write")
@@ -70,7 +71,7 @@ def test_a_workspace_is_looked_at_when_nothing_of_the_job_runs_whoever_holds_its
 
 def test_a_workspace_is_looked_at_after_a_command_for_a_line_that_another_job_wrote(ground: Ground) -> None:
     place = ground.directory("attacks")
-    watched = (*INSIDE, "--watch", "hello", "--watch-command", "mkdir .zed")
+    watched = (*INSIDE, "--watch", "hello", "--watch-match-type", "contains", "--watch-command", "mkdir .zed")
     first = str(ground.outlive(*watched, "--", ground.python, "-c", _HANDS_OUTPUT, cwd=place)["job_id"])
     writes = (
         f"{_TAKES.partition('def opened')[0]}end.close()\nuntil(lambda: os.stat('go'))\nos.write(here, b'hello\\n')\n"
@@ -96,3 +97,23 @@ def test_what_is_mounted_on_a_directory_stays_on_it_when_its_sandbox_has_ended(g
     answer = ground.outlive("wait", second)
     refused = ["Read-only file system"] * 3
     assert json.loads(ground.outlive("log", second)["output"]) == [[*refused, None], [*refused, None]], answer
+
+
+def test_a_command_that_dead_supervisors_left_ends_before_it_is_run_again(ground: Ground) -> None:
+    place = ground.directory("attacks")
+    seconds = str(1000 + os.getpid())
+    command = f"exec env -i sleep {seconds}"
+    watched = ("--watch", "hello", "--watch-match-type", "contains", "--watch-command", command)
+    answer = ground.outlive(*INSIDE, *watched, "--", "sh", "-c", "echo hello; sleep 900", cwd=place)
+    assert answer["ok"], answer
+    job = str(answer["job_id"])
+
+    def found() -> set[int]:
+        return {pid for pid in processes.all_pids() if processes.command_line(pid) == ["sleep", seconds]}
+
+    left = wait.until(found, what="the command")
+    pair.end_pair(job)
+    again = wait.until(lambda: ground.outlive("status", job) and found() - left, what="the command, run again")
+    assert not left & found(), again
+    assert ground.outlive("remove", job)["state"] == "killed"
+    wait.until(lambda: not found(), what="the end of the command")

@@ -287,8 +287,9 @@ def start_sink(
         made[_ARGS] = fds.memory_file("args", arguments)
         made[_WRITABLE] = fds.memory_file("writable", _writable(mounts))
         files = {**stdio, **made, **mounts.files}
-        # By it a kill of the job leaves bwrap alone, as it does the command
-        mark = {name: env[name] for name in (tree.SINK_MARK,) if name in env}
+        # By these a kill of the job leaves bwrap alone, as it does the command, and the next supervisor finds it: process 1
+        # may be looked at by root alone
+        mark = {name: env[name] for name in (tree.SINK_MARK, tree.COOKIE) if name in env}
         return _spawn([*_bwrap(sandbox), _PROGRAM, "x", path, *words], files, umask=how.umask, env=mark)
     finally:
         mounts.close()
