@@ -77,7 +77,7 @@ def with_cookie(job_id: str, *, sinks: bool = False) -> list[Member]:
     members: list[Member] = []
     for pid in process.pids():
         words = environment(pid)
-        if wanted in words and _is_of_sink(words) is sinks and job_of(pid) in (job_id, None):
+        if wanted in words and is_sink(pid) is sinks and job_of(pid) in (job_id, None):
             members += _living(pid)
     return members
 
@@ -172,12 +172,18 @@ def running(identity: Identity | None) -> Member | None:
 
 
 def is_sink(pid: int) -> bool:
-    """Return whether it is a notification command, or a process that one started."""
-    return _is_of_sink(environment(pid))
-
-
-def _is_of_sink(environment: list[bytes]) -> bool:
-    return any(word.startswith(SINK_MARK.encode() + b"=") for word in environment)
+    """Return whether it is a notification command, or a process that one started. In a sandbox the first process says so, or
+    what that was started by, as in `job_of`."""
+    mark = f"{SINK_MARK}=".encode()
+    above: int | None = pid
+    while above is not None and above > 1 and not is_ours(above):
+        parent = process.parent(above)
+        if not (_is_inside(above) and parent is not None and _is_inside(parent)):
+            words = environment(above)
+            if any(words):
+                return any(word.startswith(mark) for word in words)
+        above = parent
+    return False
 
 
 def environment(pid: int) -> list[bytes]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Set
-from contextlib import suppress
 from functools import lru_cache, partial
 from operator import itemgetter
 

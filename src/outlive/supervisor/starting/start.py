@@ -359,7 +359,7 @@ def _environment(request: Request, *, pty: bool) -> dict[str, str]:
     return {
         **inherited,
         **({"TERM": _TERMINAL_TYPE} if pty else {}),
-        **request.overrides,
+        **{name: value for name, value in request.overrides.items() if name not in tree.SINK_NAMES},
         **request.stages,
         tree.COOKIE: request.job_id,
         "OUTLIVE_ROOT": request.root,

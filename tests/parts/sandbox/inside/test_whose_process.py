@@ -41,3 +41,15 @@ def test_a_command_that_calls_itself_a_supervisor_is_ended_like_any_other(
     job = cli.ok("run", *where, "--until", "output", *server, cwd=work)["job_id"]
     killed = cli.ok("kill", job)
     assert (killed["state"], killed["survivors"]) == ("killed", [])
+
+
+@pytest.mark.parametrize("given", [(), ("--env", "OUTLIVE_EVENT_TYPE=x")])
+def test_a_process_that_calls_itself_a_notification_command_is_of_its_job(
+    cli: Cli, jobs: Jobs, work: Path, given: tuple[str, ...]
+) -> None:
+    left = "OUTLIVE_EVENT_TYPE=x setsid sleep 600 > /dev/null 2>&1 & echo 1"
+    job = cli.ok("run", *INSIDE, *given, "--wait", left, cwd=work)["job_id"]
+    assert cli.ok("status", job)["descendants"] == 1
+    cli.error("clear", job, code="invalid_state")
+    assert cli.ok("remove", job)["state"] == "exited"
+    jobs.end()
