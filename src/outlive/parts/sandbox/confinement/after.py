@@ -415,10 +415,13 @@ def looked_at(folder: int, sandbox: Sandbox, state: State, tell: Callable[..., N
         rename_cache(sandbox.cache)
     if sandbox.mode != "workspace-write":
         return state
+    found = check(sandbox, Before.read(folder), renames=renames)
+    if not found:
+        return state
     reported = _reported(folder)
     # What each is known by, before it is told: what changes after that is told by the next look
     look = Look(sandbox.roots)
-    known = [(one, _known_as(one, look)) for one in check(sandbox, Before.read(folder), renames=renames)]
+    known = [(one, _known_as(one, look)) for one in found]
     every = [one for one, name in known if name not in reported]
     most = _MOST
     while len(json.dumps(findings := said.bounded(every, most))) > _MOST_BYTES and most > 1:

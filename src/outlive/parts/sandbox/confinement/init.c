@@ -221,7 +221,11 @@ __attribute__((noreturn, used)) void run(long *stack) {
         call(WRITE, 2, (long)why, sizeof why - 1, 0, 0, 0);
         call(EXIT, 1, 0, 0, 0, 0, 0);
     }
-    int is_locked = lock_mounts();
+    if (!lock_mounts()) {
+        static const char why[] = "the mounts of the sandbox cannot be locked: no user namespace is left (user.max_user_namespaces)\n";
+        call(WRITE, 2, (long)why, sizeof why - 1, 0, 0, 0);
+        call(EXIT, 127, 0, 0, 0, 0, 0);
+    }
     call(PRCTL, PR_SET_DUMPABLE, 0, 0, 0, 0, 0); /* the command may not look into this process */
     call(DUP3, STDERR, 2, 0, 0, 0, 0);
     if (argv[1][0] == 'f')
@@ -231,7 +235,7 @@ __attribute__((noreturn, used)) void run(long *stack) {
     long size = listed();
     if (!size)
         call(EXIT, 127, 0, 0, 0, 0, 0);
-    if (!is_locked || !limit_writes(size) || !limit_calls()) {
+    if (!limit_writes(size) || !limit_calls()) {
         report(STARTED, EPERM);
         call(EXIT, 127, 0, 0, 0, 0, 0);
     }
