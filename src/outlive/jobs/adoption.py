@@ -51,13 +51,10 @@ def _adopt(caller: Principal, job: JobDir, inspection: Inspection, *, asked: boo
 def _complete_end(job: JobDir, inspection: Inspection) -> bool:
     """Complete the end of a job whose supervisor and guardian died when its outcome was visible; return whether there was
     anything to do."""
-    is_sandboxed = inspection.definition.sandbox is not None
-    is_marked = job.is_marked_live()
-    if (
-        not inspection.state.finished
-        or inspection.supervised
-        or not (is_marked or (is_sandboxed and job.is_marked_left()))
-    ):
+    if not inspection.state.finished or inspection.supervised:
+        return False
+    is_sandboxed, is_marked = inspection.definition.sandbox is not None, job.is_marked_live()
+    if not is_marked and not (is_sandboxed and job.is_marked_left()):
         return False
     # What is left of a job in a sandbox still changes its workspace, which is looked at when none is
     is_left = is_sandboxed and bool(survivors(inspection, job))

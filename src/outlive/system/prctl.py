@@ -205,7 +205,7 @@ def _waitid_number() -> int:
 
 
 def cloexec_from(first: int) -> bool:
-    """Mark every fd from `first` on close-on-exec, whoever opened it; return whether close_range(2) did it at once (before
+    """Mark every fd from `first` on close-on-exec; return whether close_range(2) did it at once (before
     Linux 5.11 it cannot)."""
     with suppress(OSError):  # a libc without syscall()
         if _libc("syscall", _SYS_CLOSE_RANGE, first, -1, _CLOSE_RANGE_CLOEXEC) == 0:

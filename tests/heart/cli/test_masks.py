@@ -200,6 +200,32 @@ def job(tmp_path: Path) -> Iterator[JobDir]:
         yield found
 
 
+def is_masked_in_pieces(
+    job: JobDir, folder: Path, chance: random.Random, values: list[str], data: bytes, wanted: bytes, longest: int
+) -> None:
+    """Check what readers see of output that comes in pieces shorter than `longest`, whichever supervisor searches it."""
+    search, shown = Masking(job, values), b""
+    mask = Mask.of(job, 0)
+    assert mask is not None
+    at = 0
+    while at < len(data):
+        at = min(len(data), at + chance.randrange(1, longest))
+        (folder / LOGS[0]).write_bytes(data[:at])
+        if chance.random() < 0.1:  # a supervisor that takes over
+            search.close()
+            search = Masking(job, values)
+        search.look([at, 0], final=at == len(data))
+        searched = mask.searched
+        assert searched <= at
+        shown += mask.applied(len(shown), data[len(shown) : searched])
+        assert shown == wanted[: len(shown)]
+    assert shown == wanted
+    for start in (0, 100, 250):
+        assert mask.applied(start, data[start : start + 60]) == wanted[start : start + 60]
+    mask.close()
+    search.close()
+
+
 def masked(data: bytes, values: list[str]) -> bytes:
     """Return the data with every byte of every value masked, one value after the other."""
     found = bytearray(data)
@@ -218,26 +244,7 @@ def test_whatever_the_pieces_every_value_is_found_and_nothing_is_shown_too_early
     values = ["abab", "babba", "aaaa", "xabaabay"]
     data = bytes(chance.choices(b"aabbxy", k=400))
     wanted = masked(data, values)
-    search, shown = Masking(job, values), b""
-    mask = Mask.of(job, 0)
-    assert mask is not None
-    at = 0
-    while at < len(data):
-        at = min(len(data), at + chance.randrange(1, 12))
-        (tmp_path / LOGS[0]).write_bytes(data[:at])
-        if chance.random() < 0.1:  # a supervisor that takes over
-            search.close()
-            search = Masking(job, values)
-        search.look([at, 0], final=at == len(data))
-        searched = mask.searched
-        assert searched <= at
-        shown += mask.applied(len(shown), data[len(shown) : searched])
-        assert shown == wanted[: len(shown)]
-    assert shown == wanted
-    for start in (0, 100, 250):
-        assert mask.applied(start, data[start : start + 60]) == wanted[start : start + 60]
-    mask.close()
-    search.close()
+    is_masked_in_pieces(job, tmp_path, chance, values, data, wanted, 12)
 
 
 DROPPED = ("\0", "\r", "\x1b[01;31m\x1b[K", "\x1b]8;;http://x\x07", "\x1b]0;title\x1b\\", "\x1b(B", "\x1bM", "\x1b")
@@ -260,21 +267,7 @@ def test_a_value_is_found_in_each_encoding_with_anything_in_it_that_is_not_seen(
         data += around.encode(encoding) + written
         wanted += around.encode(encoding) + bytes(42 if byte else 0 for byte in written)
     data, wanted = data + "\n".encode(encoding), wanted + "\n".encode(encoding)
-    search, shown, at = Masking(job, values), b"", 0
-    mask = Mask.of(job, 0)
-    assert mask is not None
-    while at < len(data):
-        at = min(len(data), at + chance.randrange(1, 40))
-        (tmp_path / LOGS[0]).write_bytes(data[:at])
-        if chance.random() < 0.1:  # a supervisor that takes over
-            search.close()
-            search = Masking(job, values)
-        search.look([at, 0], final=at == len(data))
-        shown += mask.applied(len(shown), data[len(shown) : mask.searched])
-        assert shown == wanted[: len(shown)]
-    assert shown == wanted
-    mask.close()
-    search.close()
+    is_masked_in_pieces(job, tmp_path, chance, values, data, wanted, 40)
 
 
 @pytest.mark.parametrize(

@@ -126,7 +126,7 @@ def hand_over(
 
 def send(launcher: Any, request: Request, locks: Locks, files: dict[str, int]) -> socket.socket:
     """Have a launcher give a job to a supervisor, with its locks and these open files, by their names. Return the socket on
-    which the supervisor reports. The message itself holds the locks, whoever waits for it. Errors: OSError."""
+    which the supervisor reports. The message itself holds the locks until the supervisor takes it. Errors: OSError."""
     here, there = fds.pair()
     try:
         with there, Closing(request.to_file()) as memory:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Sequence
 
 from parts.sandbox.inside.test_break_out import USERS, Ground
 from parts.sandbox.inside.test_break_out import ground as ground  # noqa: PLC0414 - a fixture
@@ -56,32 +57,28 @@ if not os.fork():
 """
 
 
-def test_a_workspace_is_looked_at_when_nothing_of_the_job_runs_whoever_holds_its_output(ground: Ground) -> None:
+def _told_when_output_is_held(ground: Ground, first: Sequence[str], second: str) -> None:
+    """Have the second job hold the output of the first, and look for what that one makes once there is a file `go`."""
     place = ground.directory("attacks")
     ground.shell("git init -q .", place)
-    first = str(ground.outlive(*INSIDE, "--", ground.python, "-c", f"{_HANDS_OUTPUT}{_LEAVES}", cwd=place)["job_id"])
-    takes = f"{_TAKES.partition('def opened')[0]}end.close()\nopen('taken', 'w')\ntime.sleep(600)"
-    second = str(ground.outlive(*INSIDE, "--", ground.python, "-c", takes, cwd=place)["job_id"])
-    assert ground.outlive("wait", first)["state"] == "exited"
+    job = str(ground.outlive(*INSIDE, *first, cwd=place)["job_id"])
+    taken = f"{_TAKES.partition('def opened')[0]}end.close()\n{second}\ntime.sleep(600)"
+    holder = str(ground.outlive(*INSIDE, "--", ground.python, "-c", taken, cwd=place)["job_id"])
+    assert ground.outlive("wait", job)["state"] == "exited"
     ground.shell("touch go", place)
-    message = wait.until(lambda: ground.outlive("status", first).get("message"), what="the second look")
+    message = wait.until(lambda: ground.outlive("status", job).get("message"), what="the next look")
     assert f"{place}/.zed" in str(message)
-    assert ground.outlive("remove", second)["state"] == "killed"
+    assert ground.outlive("remove", holder)["state"] == "killed"
+
+
+def test_a_workspace_is_looked_at_when_nothing_of_the_job_runs_though_its_output_is_held(ground: Ground) -> None:
+    _told_when_output_is_held(ground, ("--", ground.python, "-c", f"{_HANDS_OUTPUT}{_LEAVES}"), "")
 
 
 def test_a_workspace_is_looked_at_after_a_command_for_a_line_that_another_job_wrote(ground: Ground) -> None:
-    place = ground.directory("attacks")
-    watched = (*INSIDE, "--watch", "hello", "--watch-match-type", "contains", "--watch-command", "mkdir .zed")
-    first = str(ground.outlive(*watched, "--", ground.python, "-c", _HANDS_OUTPUT, cwd=place)["job_id"])
-    writes = (
-        f"{_TAKES.partition('def opened')[0]}end.close()\nuntil(lambda: os.stat('go'))\nos.write(here, b'hello\\n')\n"
-    )
-    second = str(ground.outlive(*INSIDE, "--", ground.python, "-c", f"{writes}time.sleep(600)", cwd=place)["job_id"])
-    assert ground.outlive("wait", first)["state"] == "exited"
-    ground.shell("touch go", place)
-    message = wait.until(lambda: ground.outlive("status", first).get("message"), what="the look after the command")
-    assert f"{place}/.zed" in str(message)
-    assert ground.outlive("remove", second)["state"] == "killed"
+    watched = ("--watch", "hello", "--watch-match-type", "contains", "--watch-command", "mkdir .zed")
+    writes = "until(lambda: os.stat('go'))\nos.write(here, b'hello\\n')"
+    _told_when_output_is_held(ground, (*watched, "--", ground.python, "-c", _HANDS_OUTPUT), writes)
 
 
 def test_what_is_mounted_on_a_directory_stays_on_it_when_its_sandbox_has_ended(ground: Ground) -> None:
