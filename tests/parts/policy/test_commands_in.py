@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from outlive.parts.policy import commands_in, runners, system_files
+from outlive.parts.policy import commands_in, system_files
+from outlive.parts.policy.programs import runners
 
 SH = ["sh", "-c"]
 

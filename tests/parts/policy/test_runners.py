@@ -7,7 +7,8 @@ import subprocess
 from pathlib import Path
 
 from outlive import config
-from outlive.parts.policy import commands_in, decide, runners
+from outlive.parts.policy import commands_in, decide
+from outlive.parts.policy.programs import runners
 from outlive.parts.policy.rules import Place
 from outlive.parts.policy.settings import policy_of
 

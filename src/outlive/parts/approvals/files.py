@@ -18,7 +18,7 @@ from outlive.core.record import Value
 from outlive.parts.approvals import asked, unheld
 from outlive.parts.approvals.facts import decides
 from outlive.parts.approvals.unheld import BRACES, DEEPEST, SOURCES, VARIABLE, is_interpreter
-from outlive.parts.policy import runners
+from outlive.parts.policy.programs import runners
 from outlive.parts.policy.system_files import is_fixed, is_program
 from outlive.system import fds
 

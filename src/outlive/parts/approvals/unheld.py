@@ -13,9 +13,10 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from outlive.core import shell_strings
 from outlive.core.quoted import cut
 from outlive.parts.approvals.facts import decides
-from outlive.parts.policy import commands_in, runners
-from outlive.parts.policy.harmless import use_of
-from outlive.parts.policy.use import Use
+from outlive.parts.policy import commands_in
+from outlive.parts.policy.programs import lists, runners
+from outlive.parts.policy.programs.harmless import use_of
+from outlive.parts.policy.programs.use import Use
 
 SOURCES = frozenset((".", "source", "eval"))  # a shell runs what they are given, or what their words print
 VARIABLE = re.compile(r"\$(?:(\w+)|\{(\w+)\})")
@@ -162,7 +163,7 @@ class _Looked:
         is_relative = os.sep in words[0] and not os.path.isabs(words[0])
         self._may_move |= another or is_interpreter(name) or name in _READS_DIRECTORY
         self._is_placed |= is_relative or self._may_move
-        if name in _READS_INPUT and runners.READERS.isdisjoint(words[1:]):
+        if name in _READS_INPUT and lists.READERS.isdisjoint(words[1:]):
             self.found.append(f"`{name}` runs what it reads from its input")
         if is_interpreter(name):
             # Of a script, or of code that stands in a word, the arguments follow

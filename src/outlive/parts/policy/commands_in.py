@@ -13,8 +13,9 @@ from collections.abc import Mapping, Sequence
 from outlive import limits
 from outlive.core import shell_strings
 from outlive.core.record import Value
-from outlive.parts.policy import runners, system_files
-from outlive.parts.policy.harmless import use_of
+from outlive.parts.policy import system_files
+from outlive.parts.policy.programs import lists, runners
+from outlive.parts.policy.programs.harmless import use_of
 
 # How a shell is called to run a string
 _STRING_FLAGS = frozenset({"-c", "-l", "-lc", "-cl"})
@@ -127,7 +128,7 @@ def _why_other(command: shell_strings.Command) -> str | None:
         return "a command has no name"
     if any(flag.startswith(_EVALUATING.get(word, ())) for flag in rest):
         return f"`{word}` evaluates the name of a variable"
-    is_known = name not in _COUNTING and (name in runners.READERS or use_of(runners.plain(name)) is not None)
+    is_known = name not in _COUNTING and (name in lists.READERS or use_of(runners.plain(name)) is not None)
     if not is_known and any("[" in one and ("$" in one or "`" in one) for one in rest):
         return f"`{word}` evaluates an expression"
     return None

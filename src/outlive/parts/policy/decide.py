@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from outlive.core.record import Value
-from outlive.parts.policy import commands_in, runners
+from outlive.parts.policy import commands_in
 from outlive.parts.policy.answers import Checked
+from outlive.parts.policy.programs import runners
 from outlive.parts.policy.rules import (
     ALLOW,
     ASK,

@@ -11,7 +11,8 @@ from outlive.core.nearest import meant
 from outlive.core.record import Value
 from outlive.core.records import GIT, SANDBOXES
 from outlive.errors import misconfigured
-from outlive.parts.policy import commands_in, runners
+from outlive.parts.policy import commands_in
+from outlive.parts.policy.programs import runners
 from outlive.parts.policy.system_files import is_fixed, is_program
 from outlive.system.paths import followed, is_in
 
