@@ -106,7 +106,12 @@ class JobDir:
     def open_fifo(self, name: str, flags: int) -> int:
         """Open an end of a FIFO of the job without waiting for the other end. Errors:
         atomic_file.NotOurs, OSError."""
-        fd = os.open(name, flags | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW, dir_fd=self.fd)
+        flags |= os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOFOLLOW
+        try:
+            fd = os.open(name, flags, dir_fd=self.fd)
+        except PermissionError:  # its command, which has it open, took that right away
+            os.chmod(name, 0o600, dir_fd=self.fd)
+            fd = os.open(name, flags, dir_fd=self.fd)
         if stat.S_ISFIFO(os.fstat(fd).st_mode):
             return fd
         os.close(fd)

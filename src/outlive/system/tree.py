@@ -77,9 +77,19 @@ def with_cookie(job_id: str, *, sinks: bool = False) -> list[Member]:
     members: list[Member] = []
     for pid in process.pids():
         words = environment(pid)
-        if wanted in words and is_sink(pid) is sinks and job_of(pid) in (job_id, None):
+        is_first = not sinks and not any(words) and _first_for(pid, job_id)
+        if is_first or (wanted in words and is_sink(pid) is sinks and job_of(pid) in (job_id, None)):
             members += _living(pid)
     return members
+
+
+def _first_for(pid: int, job_id: str) -> bool:
+    """Return whether it is process 1 of the sandbox of a job. Root alone reads its environment, so its words say so
+    (parts/sandbox/confinement/init.c)."""
+    if comm(pid) != SANDBOX.encode() or job_id not in command_line(pid).split()[:3]:
+        return False
+    parent = process.parent(pid)
+    return number_inside(pid) == 1 and parent is not None and not _is_inside(parent)
 
 
 def job_of(pid: int) -> str | None:

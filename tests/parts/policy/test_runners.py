@@ -593,6 +593,7 @@ xargs -a f touch
 tar xIf touch a
 tar cfI a touch d
 tar -I touch -xf a
+tar -cL 10 -f a big
 tar -xf a --to-command=touch
 tar -xf a --to-com touch
 tar -cf a --checkpoint=1 --checkpoint-action=exec=touch d

@@ -10,6 +10,7 @@ from outlive.core.quoted import quoted
 
 _PLAIN_PATH = re.compile(r"[\w/.+@%=:-]+")  # one word
 _MOST_CHARS = 400  # of a path
+_MOST_NAMED = 5  # findings of each kind in a message
 _SAYS = {  # the most urgent first
     "settings": "{path} is new or changed, and editors or agents may run commands from it",
     "armed": "{path} is a git repository that was made since the job started and that may run programs; it was not renamed (without room on the disk its HEAD, or the file, is removed): look at its config and hooks before you use git there",
@@ -38,7 +39,17 @@ def _said_as(finding: Mapping[str, str]) -> str:
     return moved if "moved_to" in finding else finding["kind"]
 
 
-def sentence(finding: Mapping[str, str]) -> str:
+def sentences(listed: list[dict[str, str]], found: int) -> list[str]:
+    """Return what a person reads of the findings that an event lists, of so many that were found."""
+    named = bounded(listed, _MOST_NAMED)
+    said = [*map(_sentence, named)]
+    if found > len(named):
+        more = f"{len(listed) - len(named)} more are in the events of the job"
+        said.append(f"{more}, and {found - len(listed)} in no list" if found > len(listed) else more)
+    return said
+
+
+def _sentence(finding: Mapping[str, str]) -> str:
     """Return what a person reads of a finding, see after.check."""
     return _SAYS[_said_as(finding)].format(**{name: _as_path(value) for name, value in finding.items()})
 

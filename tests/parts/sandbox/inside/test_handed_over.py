@@ -96,6 +96,37 @@ def test_what_is_mounted_on_a_directory_stays_on_it_when_its_sandbox_has_ended(g
     assert json.loads(ground.outlive("log", second)["output"]) == [[*refused, None], [*refused, None]], answer
 
 
+_WRITES = """
+end.send(b"x")
+until(lambda: os.stat("go"))
+try:
+    os.mkdir("new", dir_fd=here)
+    print("made")
+except OSError as error:
+    print(error.strerror)
+"""
+
+
+def test_a_job_writes_nothing_in_a_workspace_that_it_is_shown_where_landlock_is(ground: Ground) -> None:
+    """An earlier job of its own workspace may have put a link where the cache of its sandbox is."""
+    other, place = ground.directory("other"), ground.directory("attacks")
+    ground.shell("git init -q .; git init -q ../other", place)
+    assert ground.outlive(*INSIDE, "--wait", "--", "true", cwd=place)["exit_code"] == 0
+    (cache,) = (ground.home / ".cache/outlive/sandbox").iterdir()
+    links = f"mkdir -p {cache.parent}; ln -s {other} {cache}"
+    assert ground.outlive(*INSIDE, "--wait", "--", "sh", "-c", links, cwd=place)["exit_code"] == 0
+    first = str(ground.outlive(*INSIDE, "--", ground.python, "-c", _HANDS, cwd=other)["job_id"])
+    takes = _TAKES.partition("def opened")[0].replace('"socket"', f'"{other}/socket"')
+    shown = {"OUTLIVE_SANDBOX_SHOW": str(other)}
+    second = str(ground.outlive(*INSIDE, "--", ground.python, "-c", takes + _WRITES, cwd=place, **shown)["job_id"])
+    assert ground.outlive("wait", first)["state"] == "exited"
+    pair.until_free(ground.root, first)
+    ground.shell("touch go", place)
+    answer = ground.outlive("wait", second)
+    assert ground.outlive("log", second)["output"].strip() in ("Permission denied", "Read-only file system"), answer
+    assert not (other / "new").exists()
+
+
 def test_a_command_that_dead_supervisors_left_ends_before_it_is_run_again(ground: Ground) -> None:
     place = ground.directory("attacks")
     seconds = str(1000 + os.getpid())

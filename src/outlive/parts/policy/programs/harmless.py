@@ -54,7 +54,7 @@ _FIND = (
     "-ignore_readdir_race -files0-from= -E -x -s -f="
 )
 _TAR = (
-    "-cxtruvzjJZaAdpPkmhSOUlnsGHiBoRw -f: -C: -X: -b: -N: -K: -g: -V: -L: -H: -0123456789 --create --extract --get --list "
+    "-cxtruvzjJZaAdpPkmhSOUlnsGHiBoRw -f: -C: -X: -b: -N: -K: -g: -V: -H: -0123456789 --create --extract --get --list "
     "--append --update --concatenate --delete --diff --compare --gzip --gunzip --bzip2 --xz --lzma --zstd --lz4 --lzip --lzop "
     "--compress --auto-compress --verbose --file= --directory= --exclude= --exclude-from= --exclude-vcs --exclude-vcs-ignores "
     "--strip-components= --transform= --xform= --owner= --group= --mode= --mtime= --sort= --format= --numeric-owner "

@@ -41,7 +41,6 @@ _PLAIN = frozenset(
     "COMMIT_EDITMSG MERGE_HEAD MERGE_MODE MERGE_MSG AUTO_MERGE gc.log".split()
 )
 _MOST = 50  # of each kind that is reported: none pushes another out
-_MOST_NAMED = 5  # of these in a message
 _MOST_BYTES = 32_768  # of those in an event: a line of the history has twice as many
 _DEEPEST = 50  # directories in each other in a git directory that may be harmless; git makes few
 _OPENING_S = 10.0  # directories that were shut, each of which may have another one in it, are opened for so long
@@ -415,7 +414,10 @@ def looked_at(folder: int, sandbox: Sandbox, state: State, tell: Callable[..., N
         rename_cache(sandbox.cache)
     if sandbox.mode != "workspace-write":
         return state
-    found = check(sandbox, Before.read(folder), renames=renames)
+    before = Before.read(folder)
+    if before is None and state.pid is None:  # nothing ran: what it found would be there
+        return state
+    found = check(sandbox, before, renames=renames)
     if not found:
         return state
     reported = _reported(folder)
@@ -432,13 +434,7 @@ def looked_at(folder: int, sandbox: Sandbox, state: State, tell: Callable[..., N
     told = {*map(id, findings)}
     with contextlib.suppress(OSError):  # without room they are reported twice
         _write(_REPORTED, folder, [*reported, *(name for one, name in known if id(one) in told)])
-    named = said.bounded(findings, _MOST_NAMED)
-    sentences = [*map(said.sentence, named)]
-    if len(every) > len(named):
-        unlisted = len(every) - len(findings)
-        listed = f"{len(findings) - len(named)} more are in the events of the job"
-        sentences.append(f"{listed}, and {unlisted} in no list" if unlisted else listed)
-    return State.replace(state, message=". ".join(filter(None, [state.message, *sentences])))
+    return State.replace(state, message=". ".join(filter(None, [state.message, *said.sentences(findings, len(every))])))
 
 
 def _known_as(finding: Mapping[str, str], look: Look) -> list[object]:

@@ -2,8 +2,8 @@
  * and the end. scripts/sandbox_init.py compiles it and search.c into programs.py.
  *
  * argv: this program, "d", the arguments of bwrap: see keep_devices. Or: this program, "t" (stdin is the terminal of the command), "fPOSITION" (it is the file that is
- * mounted read-only as STDIN, from there on) or "-", PATH, argv of the command. Or with "x": nothing is reported, and
- * the sandbox ends with the command, and with its status.
+ * mounted read-only as STDIN, from there on) or "-", with " " and the id of the job behind it, PATH, argv of the command. Or
+ * with "x": nothing is reported, and the sandbox ends with the command, and with its status.
  * Descriptors: 3 is a socket that keeps messages apart (SOCK_SEQPACKET), 4 the stderr of the
  * command, 5 and 6 stay open as long as anything in the sandbox lives. 2 takes what bwrap complains of.
  * The command inherits 0, 1 and 2 alone, and 9 where it has a long script, which its shell closes.
@@ -102,7 +102,7 @@ static void open_stdin(const char *position) {
     long offset = 0, fd = call(OPENAT, -100, (long)"/dev/.stdin", 02000000, 0, 0, 0);
     if (fd < 0)
         return;
-    while (*position)
+    while (*position >= '0' && *position <= '9')
         offset = offset * 10 + (*position++ - '0');
     call(LSEEK, fd, offset, 0, 0, 0, 0);
     call(DUP3, fd, 0, 0, 0, 0, 0);
