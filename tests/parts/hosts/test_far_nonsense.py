@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from outlive import limits
+from outlive.core.records import State
 from outlive.parts.hosts.ssh.connecting import wire, words
 from outlive.parts.hosts.ssh.local_copy import LocalCopy
 from outlive.store.job_dir import LOGS, ORDER, JobDir
@@ -165,9 +166,11 @@ def record(start: int, stream: int, offset: int) -> bytes:
     return struct.pack("<QQQQ", start, stream, offset, 1)
 
 
-def gap(start: int) -> bytes:
-    hole = Hole(start, start + 10)
-    return Gap(hole, (hole, Hole()), Hole(0, 1)).packed()
+def gap(start: int, *, length: int = 10, log: int | None = None, lines: int = 0, records: int = 1) -> bytes:
+    """`log`: how much of the log of stdout is gone, if that is not as much as of the output."""
+    hole = Hole(start, start + length)
+    of_log = Hole(start, start + (length if log is None else log), lines)
+    return Gap(hole, (of_log, Hole()), Hole(0, records)).packed()
 
 
 @pytest.mark.fault("H28")
@@ -184,6 +187,11 @@ def gap(start: int) -> bytes:
         (wire.ORDER, 32, b"short"),
         (wire.GAP, 0, gap(1 << 40)),
         (wire.GAP, 0, b"x" * 96),
+        (wire.GAP, 0, gap(0, length=1 << 62)),
+        (wire.GAP, 0, gap(0, length=(1 << 64) - 1)),
+        (wire.GAP, 0, gap(0, log=1 << 40)),
+        (wire.GAP, 0, gap(0, lines=11)),
+        (wire.GAP, 0, gap(0, records=1 << 62)),
     ],
 )
 def test_a_position_for_which_nothing_has_come_is_refused(copy: LocalCopy, kind: int, at: int, data: bytes) -> None:
@@ -192,6 +200,20 @@ def test_a_position_for_which_nothing_has_come_is_refused(copy: LocalCopy, kind:
     with pytest.raises(wire.Nonsense):
         copy.take(kind, at, data)
     assert copy.end == 5
+
+
+def test_a_gap_that_can_be_is_taken(copy: LocalCopy) -> None:
+    copy.take(wire.ORDER, 0, record(0, 0, 0))
+    copy.take(wire.STDOUT, 0, b"12345")
+    copy.take(wire.GAP, 0, gap(3, lines=10))
+    assert copy.end == 13
+
+
+def test_a_state_speaks_of_no_output_that_has_not_come(copy: LocalCopy) -> None:
+    copy.take(wire.ORDER, 0, record(0, 0, 0))
+    copy.take(wire.STDOUT, 0, b"12345")
+    state = copy.cut(State(log_bytes=[1 << 40, 0], log_cuts=[1 << 40, 2, 1 << 40, 1 << 50]))
+    assert (state.log_bytes, state.log_cuts) == ([5, 0], [5, 2, 0, 0])
 
 
 @pytest.mark.fault("H28")
@@ -240,6 +262,7 @@ LONG: dict[str, Any] = {
     "exit_code": 0,
     "started_at": "2026-11-30T15:00:00.000Z",
     "duration_ms": 1 << 62,
+    "format": 99,
 }
 
 

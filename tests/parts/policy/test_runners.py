@@ -794,6 +794,12 @@ pytest -c /dev/stdin
 pytest -o addopts=--pdb
 python3 -m pytest --trace x.py
 python3 -m unittest code.interact
+python3 -m virtualenv -p ./touch x
+python3 -m pre_commit run -c /dev/stdin -a
+python3 -m sphinx -C -D extensions=sphinx.ext.graphviz -D graphviz_dot=touch a b
+python3 -m alembic -c /dev/stdin upgrade head
+python3 -m http.server --cgi
+python3 -m flake8 --config=/dev/stdin
 python3 -m uvicorn code:interact --factory
 gunicorn 'os:system("touch x")'
 flask --app 'os:system("touch x")' routes
@@ -1198,6 +1204,9 @@ python3 -m pytest -q tests
 python3 -m pip install x
 python3 -m venv .venv
 python3 -m http.server 8000
+python3 -m http.server -b 127.0.0.1 -d docs 8000
+python3 -m flake8 --max-line-length=100 src
+flake8 --statistics
 python3 -m json.tool f
 python3 -m unittest
 python3 -u x.py

@@ -31,8 +31,8 @@ def send_keys(
         facts = ask(job_dir, {"op": "terminal"})
         pressed, warnings = keys.encode(
             keys_,
-            application_cursor=facts["application_cursor"],
-            application_keypad=facts["application_keypad"],
+            application_cursor=bool(facts.get("application_cursor")),
+            application_keypad=bool(facts.get("application_keypad")),
         )
         if not plain + pressed:
             hint = f"Give {argument('keys_')}, {argument('hex_')} or {argument('literal')}."

@@ -12,11 +12,12 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
+from outlive.core.records import State
 from outlive.parts.hosts.ssh.connecting import wire
 from outlive.parts.hosts.ssh.connecting.words import Follow
 from outlive.store import atomic_file, history
 from outlive.store.job_dir import EVENTS, GAP, LOGS, MASKS, META, ORDER, STATE, JobDir
-from outlive.store.output.gap import NO_GAP, GapFile, GapWriter, unpacked
+from outlive.store.output.gap import NO_GAP, Gap, GapFile, GapWriter, unpacked
 from outlive.store.output.masks import HEADER
 from outlive.store.output.order import RECORD
 from outlive.supervisor.output.quota import Quota
@@ -24,6 +25,7 @@ from outlive.supervisor.output.quota import Quota
 _SLOT_BYTES = 96  # of `gap`
 _SLACK_BYTES = 1 << 28  # the other machine sends what the quota has not taken yet (far/source.py, _NEAR_QUOTA)
 _SLACK_RECORDS = 4_096  # runs without a byte
+_MOST_BYTES = 1 << 46  # of output: a reader walks its positions
 
 
 class LocalCopy:
@@ -70,7 +72,7 @@ class LocalCopy:
         nothing has come, and the disk holds no more than the quota of the job allows."""
         if kind in (wire.STDOUT, wire.STDERR):
             hole = self._gap.streams[kind]
-            if at > max(self._size(kind), hole.stop):
+            if at > self._ends()[kind]:
                 raise wire.Nonsense(f"bytes for position {at:,} of a log of {self._size(kind):,} bytes")
             held = hole.kept(0, at)
             if self._quota and held > 2 * self._quota + _SLACK_BYTES:
@@ -87,14 +89,14 @@ class LocalCopy:
         if len(data) != RECORD.size or at % RECORD.size or at > max(self._records(), records) * RECORD.size:
             raise wire.Nonsense(f"a record of the order at {at:,}, and there are {records:,}")
         start, stream, offset, _ = RECORD.unpack(data)
-        if stream > 1 or start > end or offset > max(self._size(stream), self._gap.streams[stream].stop):
+        if stream > 1 or start > end or offset > self._ends()[stream]:
             raise wire.Nonsense(f"a record of the order for position {start:,} of an output of {end:,} bytes")
         if records > end + _SLACK_RECORDS:
             raise wire.Nonsense(f"{records:,} records of the order of {end:,} bytes")
 
     def _take_gap(self, data: bytes) -> None:
         gap = unpacked(data[:_SLOT_BYTES])
-        if gap is None or gap.merged.start > self.end:
+        if gap is None or not self._is_possible(gap):
             raise wire.Nonsense("a gap behind the output, or none")
         writer = GapWriter(self._job)
         try:
@@ -104,7 +106,27 @@ class LocalCopy:
         self._gap = gap
         Quota(self._job, self._quota or 1, lambda *_, **__: None)  # gives the bytes in the gap back
 
+    def _is_possible(self, gap: Gap) -> bool:
+        lengths = [hole.stop - hole.start for hole in gap.streams]
+        begins = all(hole.start <= end for hole, end in zip(gap.streams, self._ends(), strict=True))
+        fits = sum(lengths) == gap.merged.stop - gap.merged.start
+        has_lines = all(hole.lines <= length for hole, length in zip(gap.streams, lengths, strict=True))
+        most = gap.merged.stop + _SLACK_RECORDS
+        is_short = gap.merged.stop <= _MOST_BYTES and gap.order.start <= gap.order.stop <= most
+        return gap.merged.start <= self.end and begins and fits and has_lines and is_short
+
     # --- how far it is ---
+
+    def cut(self, state: State) -> State:
+        """Return the state that comes with this copy: of the logs it speaks as far as they are here."""
+        ends = self._ends()
+        sizes = state.log_bytes and [*map(min, state.log_bytes, ends)]
+        cuts = state.log_cuts and [min(at, ends[number // 2]) for number, at in enumerate(state.log_cuts)]
+        return State.replace(state, log_bytes=sizes, log_cuts=cuts)
+
+    def _ends(self) -> list[int]:
+        """Return the positions at which the logs end."""
+        return [max(self._size(stream), self._gap.streams[stream].stop) for stream in range(len(LOGS))]
 
     def _position(self) -> tuple[int, int]:
         """Return the length of the merged output, and how many records of `order` are here."""

@@ -52,6 +52,7 @@ _TURN = "other connections to this host are made first"
 _FORGET_AGAIN_S = 2.0
 # What means something on its own machine alone
 _OF_ITS_MACHINE = ("identity", "init", "group", "job_group", "supervisor", "started_ns", "boot_id")
+_OURS = {"format": limits.JOB_FORMAT, "schema_version": limits.SCHEMA_VERSION}  # it is written here
 _AFTER_THE_END = ("dropped_bytes", "log_bytes", "log_cuts", "usage")  # what changes then
 
 
@@ -301,13 +302,14 @@ class Mirror:
 
     def _take_state(self, there: State) -> None:
         """Take over the state, without what means something on its own machine alone."""
+        there = self._copy.cut(there)
         if self._ended and self._state is not None:
             self._write(State.replace(self._state, **{name: getattr(there, name) for name in _AFTER_THE_END}))
             return
-        nothing: dict[str, Any] = dict.fromkeys(_OF_ITS_MACHINE)
+        ours: dict[str, Any] = {**dict.fromkeys(_OF_ITS_MACHINE), **_OURS}
         # Another machine does not say how long answers are
         message = there.message and cut(there.message, limits.SHOWN_BYTES)
-        state: State = State.replace(there, job_id=self._job.job_id, message=message, **nothing)
+        state: State = State.replace(there, job_id=self._job.job_id, message=message, **ours)
         if not state.finished:
             self._write(state)
             self._report()

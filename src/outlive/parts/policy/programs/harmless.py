@@ -304,6 +304,10 @@ _ROWS = {
     "=graft =purge =forget =files -ABCGIPRUXabcdgilmnpqrsuvy --rev --message --repository --cwd --branch --user --date "
     "--git --stat --graph --limit --template --verbose --quiet --noninteractive --addremove --amend --all --no-*",
     # Checkers that run an interpreter
+    "flake8": "-qvhj: --quiet --verbose --count --select= --ignore= --extend-ignore= --extend-select= --max-line-length= --max-doc-length= "
+    "--max-complexity= --exclude= --extend-exclude= --filename= --statistics --show-source --no-show-source --format= --exit-zero --color= "
+    "--jobs= --version --help --per-file-ignores= --isolated --benchmark --output-file= --tee --indent-size= --hang-closing",
+    "http.server": "-hb:d:p: --bind= --directory= --protocol= --help",
     "mypy": "-vhV -p: -m: -c: -n: --strict --ignore-missing-imports --install-types --non-interactive --python-version= --cache-dir= "
     "--show-error-codes --pretty --follow-imports= --package= --module= --exclude= --explicit-package-bases --namespace-packages --platform= --warn-* "
     "--disallow-* --check-untyped-defs --no-* --version --help --color-output --show-* --enable-error-code= --disable-error-code= --junit-xml= --verbose !compiler",

@@ -69,6 +69,6 @@ READERS = frozenset(
 # Modules that `python -m` runs as the program of this name, and that run nothing that a word names
 MODULES = frozenset(
     "pytest pip venv http.server json.tool unittest compileall py_compile mypy pylint ruff black isort flake8 pyflakes build twine "
-    "ensurepip zipfile tarfile site sysconfig platform calendar mkdocs sphinx bandit vulture codespell_lib pre_commit uvicorn "
-    "alembic tox nox virtualenv this".split()
+    "ensurepip zipfile tarfile site sysconfig platform calendar bandit vulture codespell_lib uvicorn "
+    "tox nox this".split()
 )
