@@ -245,6 +245,14 @@ def test_what_was_made_after_supervisor_and_guardian_were_killed_is_told_by_a_re
     assert ground.outlive("status", job)["message"] == message
 
 
+def test_more_settings_than_a_start_can_note_are_refused(ground: Ground) -> None:
+    place = ground.directory("attacks")
+    many = ("--wait", "--", "sh", "-c", "seq 10001 | sed 's,$,/.vscode,' | xargs mkdir -p")
+    assert ground.outlive(*INSIDE, *many, cwd=place)["exit_code"] == 0
+    said = str(ground.outlive(*INSIDE, "--wait", "--", "true", cwd=place)["error"]["message"])
+    assert f"10,001 directories below {place} have settings of editors or agents" in said
+
+
 def test_what_is_as_it_was_is_not_reported(ground: Ground) -> None:
     place = ground.directory("attacks")
     ground.shell(f"{BEFORE}; git init -q app/.claude/plugin; git -C app/.claude/plugin config x.y z", place)

@@ -74,9 +74,10 @@ class Before(Value):
 
 
 def _write(name: str, folder: int, content: object) -> None:
+    data = json.dumps(content).encode()  # it may take long: a launcher that gave up meanwhile has deleted the directory
     fd = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600, dir_fd=folder)
     with open(fd, "wb") as file:
-        file.write(json.dumps(content).encode())
+        file.write(data)
 
 
 def _read(name: str, folder: int) -> Any:

@@ -21,6 +21,7 @@ from outlive.system.paths import is_folder, may_change, opened, stamp_of, status
 
 _MOST_MOUNTS = 400  # each takes a quarter of a millisecond, and bubblewrap takes 9,000 words
 CHANGES = ("config", "config.worktree", "commondir", "hooks")  # of a git directory: what decides what git runs
+_MOST_SETTINGS = 10_000  # directories that have some: what a start notes of them takes seconds
 _LONGEST = 4000  # bytes of a path that is mounted, of 4,096 (PATH_MAX)
 _WRITE = "or give git=write, which leaves git unprotected while the job runs"
 
@@ -61,6 +62,9 @@ class Guard:
                 self._keep_folder(os.path.join(top, name))
         self.files |= {path: stamp for top in tops for path, stamp in self._look.stamps(top)}
         inner = [path for kind, path in entries if kind == "s" and path not in tops and not is_in(path, self._kept)]
+        if len(inner) > _MOST_SETTINGS:
+            where = f"{len(inner):,} directories below {' and '.join(self._roots)}"
+            raise Unguarded(f"{where} have settings of editors or agents: start outlive in a smaller directory")
         self.files |= {path: stamp for folder in inner for path, stamp in self._look.stamps(folder, kept=False)}
         mounts = len(self._kept) + len(pinned(self._kept, self._roots))
         if mounts > _MOST_MOUNTS:
