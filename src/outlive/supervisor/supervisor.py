@@ -297,7 +297,8 @@ class Supervisor:
             self._is_looked_at = False
             return
         living = bool(self._members.killable())
-        if not living and not self._pump.look_again():
+        # The output of a job that is removed may go on in another job, which has it open
+        if not living and (self._record.is_doomed or not self._pump.look_again()):
             self._loop.stop()
             return
         if not living and not self._is_looked_at:  # another job may hold the pipes for long

@@ -75,6 +75,16 @@ def test_a_workspace_is_looked_at_when_nothing_of_the_job_runs_though_its_output
     _told_when_output_is_held(ground, ("--", ground.python, "-c", f"{_HANDS_OUTPUT}{_LEAVES}"), "")
 
 
+def test_a_job_is_removed_though_another_one_holds_its_output(ground: Ground) -> None:
+    place = ground.directory("attacks")
+    job = str(ground.outlive(*INSIDE, "--", ground.python, "-c", _HANDS_OUTPUT, cwd=place)["job_id"])
+    taken = f"{_TAKES.partition('def opened')[0]}end.close()\ntime.sleep(600)"
+    holder = str(ground.outlive(*INSIDE, "--", ground.python, "-c", taken, cwd=place)["job_id"])
+    assert ground.outlive("wait", job)["state"] == "exited"
+    assert ground.outlive("remove", job)["state"] == "exited"
+    assert ground.outlive("remove", holder)["state"] == "killed"
+
+
 def test_a_workspace_is_looked_at_after_a_command_for_a_line_that_another_job_wrote(ground: Ground) -> None:
     watched = ("--watch", "hello", "--watch-match-type", "contains", "--watch-command", "mkdir .zed")
     writes = "until(lambda: os.stat('go'))\nos.write(here, b'hello\\n')"

@@ -69,10 +69,12 @@ class Guard:
         mounts = len(self._kept) + len(pinned(self._kept, self._roots))
         if mounts > _MOST_MOUNTS:
             where = " and ".join(self._roots)
+            settings = sum(os.path.basename(path) in visible_paths.SETTINGS for path in self._kept)
+            helps = sandbox.git != "write" and settings <= _MOST_MOUNTS
             raise Unguarded(
                 f"{len(self._kept)} repositories and settings below {where} are to be kept from the job, which takes "
                 f"{mounts} mounts, more than {_MOST_MOUNTS}: start outlive in a smaller directory"
-                + (f", {_WRITE}" if sandbox.git != "write" else "")
+                + (f", {_WRITE}" if helps else "")
             )
 
     def _keep(self, kind: str, path: str) -> None:
