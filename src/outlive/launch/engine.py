@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import socket
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn, Protocol
 
 from outlive.config import Config, HostSettings
@@ -78,6 +78,10 @@ class Engine(ABC):
     @abstractmethod
     def check(self, host: Host, definition: Definition) -> None:
         """Check, before anything is made, that such a job can run there. Errors: what keeps it from that."""
+
+    def beside_command(self, definition: Definition) -> Sequence[str]:
+        """Return names of what a job gives the host by which it may run, read or write something besides the command."""
+        return ()
 
     def holds(self, caller: Caller, host: Host, definition: Definition) -> bool:
         """Return whether the engine itself has a job wait for the others that it waits for: then it gets the job at once."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from outlive import parts
@@ -51,6 +52,13 @@ def host_of(config: Config, name: str) -> Host:
 def is_apart(config: Config, definition: Definition) -> bool:
     """Return whether a job runs on a host that does not share our files. Errors: invalid_argument."""
     return definition.host is not None and host_of(config, definition.host).engine.mirrors
+
+
+def beside_command(config: Config, definition: Definition) -> Sequence[str]:
+    """Return names of what a job gives its host by which more may be run than the command. Errors: invalid_argument."""
+    if definition.host is None:
+        return ()
+    return host_of(config, definition.host).engine.beside_command(definition)
 
 
 def of_job(job: JobDir, definition: Definition) -> Engine | None:

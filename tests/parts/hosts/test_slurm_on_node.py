@@ -65,6 +65,24 @@ def test_what_changed_while_an_approved_job_was_in_the_queue_is_not_run(
     assert not {"got", "told"} & {path.name for path in work.iterdir()}
 
 
+@pytest.mark.parametrize("content", ["TERM=xterm\nLD_PRELOAD=x.so\n", "TERM=xterm\n"])
+def test_a_job_that_a_rule_allowed_gets_the_variables_that_it_was_allowed_with(
+    cli: Cli, programs: Path, work: Path, content: str
+) -> None:
+    config = programs.parent / "home/.config/outlive/config.toml"
+    rule = '[policy]\ndefault = "ask"\n[[policy.rule]]\nprefix = ["true"]\ndecision = "allow"\n'
+    config.write_text(rule + config.read_text(encoding="utf-8"), encoding="utf-8")
+    (work / ".env").write_text("TERM=xterm\n", encoding="utf-8")
+    job = cli.ok("run", "--host", "cluster", "--snapshot-after", "0", "--env-file", ".env", "--", "true")["job_id"]
+    (work / ".env").write_text(content, encoding="utf-8")
+    _, said = on_node(cli, job).communicate()
+    if "LD_PRELOAD" in content:
+        assert "the variables in .env changed after" in said.replace(f"{work}/", "")
+        assert cli.ok("status", job)["state"] == "created"
+    else:
+        assert cli.ok("wait", job)["exit_code"] == 0
+
+
 def _of_type(cli: Cli, job: str, kind: str) -> list[dict[str, Any]]:
     return [one for one in cli.ok("events", job)["events"] if one["type"] == kind]
 

@@ -75,6 +75,16 @@ def test_options_of_a_call_are_refused_unless_the_configuration_lets_them(cli: C
     assert cli.ok(*words)["engine"]["job_id"] == "7"
 
 
+def test_a_rule_allows_no_option_of_a_call_by_which_slurm_may_run_more(cli: Cli, programs: Path) -> None:
+    config = programs.parent / "home/.config/outlive/config.toml"
+    rule = '[policy]\ndefault = "ask"\nask_timeout = 0\n[[policy.rule]]\nprefix = ["true"]\ndecision = "allow"\n'
+    config.write_text(f"{rule}{config.read_text(encoding='utf-8')}caller_options = true\n", encoding="utf-8")
+    words = ("run", "--host", "cluster", "--snapshot-after", "0", "--resource")
+    for option in ("export=ALL,LD_PRELOAD=/w/x.so", "output=/home/me/.bashrc", "nodelist=/etc/shadow"):
+        cli.error(*words, f"options.{option}", "true", code="denied")
+    assert cli.ok(*words, "options.qos=high", "true")["engine"]["job_id"] == "7"
+
+
 @pytest.fixture
 def sandboxes() -> None:
     problem = bubblewrap.tried(bubblewrap.find(None))

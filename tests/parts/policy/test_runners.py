@@ -6,6 +6,8 @@ import shlex
 import subprocess
 from pathlib import Path
 
+import pytest
+
 from outlive import config
 from outlive.parts.policy import commands_in, decide
 from outlive.parts.policy.programs import runners
@@ -75,6 +77,8 @@ exim -be '${run{touch}}'
 rename s/a/b/e f
 exiftool -if 'system("touch")' f
 ./configure CC=touch
+./configure --cache-file=evil.sh
+./configure --cache=evil.sh
 ./configure --prefix=/usr 'CC=./touch'
 meson devenv touch
 meson test --wrapper=touch
@@ -153,6 +157,7 @@ ssh-add -s ./x.so
 ag --pager=touch x
 ack --pager touch x
 sox '|touch' x.wav
+sox a.wav b.wav ladspa ./x.so
 gm convert '|touch' x.png
 gradlew -I evil build
 coredumpctl debug --debugger=touch
@@ -425,6 +430,7 @@ conda run -n x touch
 bundle exec touch
 bundle config set x y
 rustup run stable touch
+rustup toolchain link x ./evil
 nix run x
 nix shell x
 nix develop -c touch
@@ -449,6 +455,9 @@ podman --runtime ./touch ps
 kubectl exec p touch
 kubectl -n n exec p -- touch
 kubectl run x --image=y touch
+kubectl create job x --image=y -- touch
+docker system dial-stdio
+podman system service
 kubectl logs -f --kubeconfig=evil p
 kubectl --kubeconfig evil get pods
 kubectl touch
@@ -899,6 +908,7 @@ docker stop -t 5 x
 docker images -q
 docker logs --tail 50 -f x
 docker system prune -af --volumes
+docker system df
 yarn run build
 pnpm run build
 sqlite3 --version
@@ -911,6 +921,7 @@ sha256sum -c f
 aarch64-linux-gnu-gcc-12 -O2 -c x.c
 nc.openbsd -z h 80
 ./configure --prefix=/usr --with-x --disable-y
+./configure -C --config-cache
 ./gradlew test
 meson setup build
 meson compile -C build
@@ -1287,6 +1298,8 @@ gh pr view 1 --json title
 svn status
 hg log -l 5
 rustup show
+rustup toolchain install stable --profile minimal
+rustup default stable
 ./configure --prefix=/usr
 sed -E 's/(a|b)+/\1/g' f
 sed 's#/usr#/opt#' f
@@ -1429,6 +1442,12 @@ def test_a_word_that_is_not_known_to_run_nothing_may_run_another_command() -> No
 def why_unread(text: str) -> str | None:
     (command,) = commands_in.commands([text], ["sh", "-c"])
     return command.unread
+
+
+@pytest.mark.parametrize("script", ["t\ne", "b\ne", "T\nemake", ":a\ntb\n1e", "1,\n2e", "q\n1e"])
+def test_no_name_of_sed_goes_on_in_the_next_line(script: str) -> None:
+    """GNU sed ends the name of a label at the end of a line: the next one is a command."""
+    assert runners.runs_another(["sed", script, "f"]) is not None
 
 
 def test_a_word_that_may_stand_for_an_option_or_a_script_may_run_another_command() -> None:

@@ -113,14 +113,15 @@ def _place(caller: Principal, definition: Definition, overrides: Mapping[str, st
     sandbox = definition.sandbox
     try:
         is_apart = engines.is_apart(caller.config, definition)
+        beside = engines.beside_command(caller.config, definition)
     except OutliveError:  # of a job in the history, whose host the configuration does not have any more
-        is_apart = True
+        is_apart, beside = True, ()
     return Place(
         definition.cwd if is_apart or definition.cwd_id is not None else os.path.realpath(definition.cwd),
         path=overrides.get("PATH") or caller.env.get("PATH") or os.defpath,
         sandbox=sandbox.mode if sandbox else "off",
         git=sandbox.git if sandbox else "write",
-        variables=[*overrides],
+        variables=[*overrides, *beside],
         read_first=commands_in.read_first({**boundary.inherited(definition, caller.env), **overrides}),
         is_seen=not is_apart,
     )

@@ -15,16 +15,18 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Sequence
 
 import outlive
 from outlive.core.records import Definition, Ending, EngineState, Queue, State
 from outlive.core.units import seconds_or, timestamp
 from outlive.errors import OutliveError, argument, from_os, invalid
+from outlive.jobs.starting import gate
 from outlive.launch import configured
 from outlive.launch.engine import Caller, Engine, Finding, Host, Start
 from outlive.parts import resources
 from outlive.parts.hosts.slurm import checks, dependency, programs, snapshot, verdict
-from outlive.parts.hosts.slurm.record import HIDDEN, NAME, SlurmRecord
+from outlive.parts.hosts.slurm.record import HIDDEN, NAME, SlurmRecord, digest_of
 from outlive.parts.resources import Resources
 from outlive.store import history
 from outlive.store.inspection import handed_over, unseen_end
@@ -85,18 +87,21 @@ class SlurmEngine(Engine):
         if wanted.options and not host.settings.caller_options:
             hint = f"caller_options = true in [hosts.{host.name}] of the configuration lets them."
             raise OutliveError("denied", f"calls may not give options for {host.name}", hint=hint)
-        options = wanted.options or {}
-        # sbatch reads the file that a list of nodes with a slash names
-        files = (name for name in _OF_NODES if "/" in str(options.get(name)))
-        other = next((name for name in options if name not in _ALLOCATING), None) or next(files, None)
-        if definition.sandbox is not None and other is not None:
-            message = f"options.{other} may have Slurm run, read or write something outside of the sandbox"
+        others = self.beside_command(definition)
+        if definition.sandbox is not None and others:
+            message = f"{others[0]} may have Slurm run, read or write something outside of the sandbox"
             raise OutliveError(
                 "denied", message, hint=f"In a sandbox a call may give: {', '.join(sorted(_ALLOCATING))}."
             )
         cpus = wanted.cpus
         if cpus is not None and cpus != int(cpus):
             raise invalid("resources", f"Slurm gives whole processors: cpus is {math.ceil(cpus)}, not {cpus}")
+
+    def beside_command(self, definition: Definition) -> Sequence[str]:
+        options = ((resources.of_job(definition) or Resources()).options or {}).items()
+        # sbatch reads the file that a list of nodes with a slash names
+        files = [name for name, value in options if name in _OF_NODES and "/" in str(value)]
+        return [f"options.{name}" for name in (*(name for name, _ in options if name not in _ALLOCATING), *files)]
 
     def holds(self, caller: Caller, host: Host, definition: Definition) -> bool:
         return dependency.can_hold(caller, host, definition)
@@ -115,6 +120,7 @@ class SlurmEngine(Engine):
             queue=Queue(state="SUBMITTING", since=timestamp()),
             submitted=time.time(),
             waits=bool(held),
+            decided=_decided(caller, start),
             request={name: value for name, value in Request(**decided).to_dict().items() if name in decided},
         )
         try:
@@ -250,6 +256,12 @@ class SlurmEngine(Engine):
 
 
 ENGINE = SlurmEngine()
+
+
+def _decided(caller: Caller, start: Start) -> str | None:
+    """Return what the variables of a job are known by that a gate let start; the part that holds jobs back looks itself."""
+    is_decided = gate.decides(caller.config) and not gate.is_held(start.definition)
+    return digest_of(start.overrides) if is_decided else None
 
 
 def _flags(host: Host, definition: Definition) -> list[str]:

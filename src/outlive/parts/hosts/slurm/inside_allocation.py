@@ -21,7 +21,7 @@ from outlive.errors import OutliveError, invalid
 from outlive.jobs.definition import open_stdin
 from outlive.jobs.starting import boundary
 from outlive.parts.hosts.slurm import verdict
-from outlive.parts.hosts.slurm.record import HIDDEN, NAME, SlurmRecord
+from outlive.parts.hosts.slurm.record import HIDDEN, NAME, SlurmRecord, digest_of
 from outlive.parts.sandbox.confinement import bubblewrap, visible_paths
 from outlive.store import history
 from outlive.store.inspection import handed_over
@@ -38,6 +38,7 @@ _LOCK_AGAIN_S = 0.05
 _GRACE_MS = 20_000  # less than Slurm's own grace, whose default is 30 s (KillWait, slurm.conf(5))
 _ASK_S = 4.0
 _SIGNALLED_S, _LOOK_S, _RECENT_S = 0.3, 0.01, 30.0
+_OTHER_VARIABLES = "the variables in {} changed after it was decided that the job may run; nothing is run"
 _LATE_S = 120  # so close to its end a job is ended because of that
 
 
@@ -113,6 +114,9 @@ def _request(definition: Definition, record: SlurmRecord, root: str, umask: int)
     """Return what the supervisor is told. Errors: those of the env files, which this node must see too."""
     environment = _environment()
     sandbox = definition.sandbox
+    overrides = {**read_env_files(definition.env_files, boundary.reading_in(sandbox)), **definition.env}
+    if record.decided is not None and record.decided != digest_of(overrides):
+        raise OutliveError("denied", _OTHER_VARIABLES.format(", ".join(definition.env_files)))
     return Request.replace(
         Request.of(record.request),
         root=root,
@@ -120,7 +124,7 @@ def _request(definition: Definition, record: SlurmRecord, root: str, umask: int)
         # It has waited already; and devices have other numbers here
         definition=Definition.replace(definition.without(parts.WAIT_HERE), cwd_id=None),
         environment=environment if sandbox is None else visible_paths.filtered(environment, sandbox.environment),
-        overrides={**read_env_files(definition.env_files, boundary.reading_in(sandbox)), **definition.env},
+        overrides=overrides,
         umask=umask,
     )
 

@@ -1,5 +1,9 @@
 """`engine.json` of a job that Slurm has."""
 
+import json
+from collections.abc import Mapping
+
+from outlive.core.ids import sha256
 from outlive.core.record import Record
 from outlive.core.records import EngineState, Machine, Queue
 
@@ -7,7 +11,12 @@ NAME = "slurm"
 HIDDEN = "_OUTLIVE_"  # before the name of a variable that no program reads until the job itself is started
 
 
-class SlurmRecord(Record, omitted=("unreachable_since", "node", "machine", "ended_seen")):
+def digest_of(variables: Mapping[str, str]) -> str:
+    """Return what variables are known by that a call gives: nobody can read them from it."""
+    return sha256(json.dumps(sorted(variables.items())).encode())
+
+
+class SlurmRecord(Record, omitted=("decided", "unreachable_since", "node", "machine", "ended_seen")):
     """What is needed to reach the job again, and what Slurm said of it last."""
 
     kind: str = NAME
@@ -19,6 +28,7 @@ class SlurmRecord(Record, omitted=("unreachable_since", "node", "machine", "ende
     submitted: int | float = 0.0  # Unix seconds
     waits: bool = False  # Slurm has it wait for other jobs
     request: dict[str, object] = {}  # members of a request that the configuration of its caller decided
+    decided: str | None = None  # digest of the variables of its call, where a gate let it start
     unreachable_since: str | None = None
     node: str | None = None  # where its batch script runs
     machine: Machine | None = None

@@ -72,6 +72,10 @@ _GO = (
     "-parallel= -cpu= -list= -skip= -shuffle= -tags= -mod= -p= -u -t -d -f -m -e -deps -find -export -test -trimpath -buildvcs -buildmode= -work -C= "
     "-cache -testcache -modcache -fuzzcache -r -all -src -c -cmd -short -changed"
 )
+_RUSTUP = (
+    "-chqvt: --quiet --verbose --help --force --profile= --toolchain= --target= --component= --path= --nonexistent --installed "
+    "--allow-downgrade --no-self-update --no-update --force-non-host"
+)
 _ROWS = {
     **harmless_git.ROWS,
     # Languages: a script in a file is like any program, one in a word or in the input may run anything
@@ -186,7 +190,7 @@ _ROWS = {
     "=clean =compile =test =package =verify =install =validate =site",
     "gradle|gradlew": "-qisdmhv -x: -p: -P: --info --stacktrace --parallel --offline --continue --tests= --rerun-tasks --refresh-dependencies --console= "
     "--warning-mode= --dry-run --stop --status --version --build-cache --daemon --no-*",
-    "configure": "words -* !make",
+    "configure": "words -[!-c]* -c[!a]* --[!c]* --c[!a]* !make",  # the file of --cache-file is a script
     "meson": "=setup =compile =test =install =configure =introspect -vh -C: -j: --buildtype --prefix --list --print-errorlogs --version --help",
     "bazel|bazelisk": "=build =test =query =info =clean =version =fetch -ks -c: --config --test_output --jobs --keep_going",
     "just": "-lnqvu -f: --list --dry-run --summary --quiet --version --help !make",
@@ -216,7 +220,9 @@ _ROWS = {
     "rbenv|pyenv|nodenv|goenv|jenv": "=versions =version =local =global =install =which =whence =rehash =root =prefix -l --list --version --help",
     "opam": "=install =list =update =upgrade =switch =show -y --yes --version --help",
     "asdf": "=list =current =install =where =which =latest =reshim =local =global =version",
-    "rustup": "=show =update =toolchain =target =component =default =override =check =self -hqvV --version --toolchain=",
+    "rustup": "> -hqvV --version --help",
+    "|".join(f"rustup {verb}" for verb in "show update target component default override check self".split()): _RUSTUP,
+    "rustup toolchain": f"=list =install =uninstall =add =remove =update =upgrade {_RUSTUP}",
     "nix": "> --version --help",
     "nix build|nix flake|nix search|nix eval|nix store|nix path-info|nix profile|nix registry|nix log|nix hash": "-Lhvq --json --impure --offline --refresh "
     "--no-* --print-build-logs --out-link --raw --dry-run",
@@ -235,10 +241,12 @@ _ROWS = {
         f"{program} {verb}"
         for program in ("docker", "podman", "nerdctl")
         for verb in "ps images pull push logs inspect stop start restart rm rmi tag version info login logout network volume cp kill top stats "
-        "port history search events wait pause unpause diff save load import export rename update system commit".split()
+        "port history search events wait pause unpause diff save load import export rename update commit".split()
     ): "-Iadfhilnopqstuv --all --quiet --filter --format --latest --follow --tail --since --until --timestamps --force --time --size --last "
     "--sort --digests --tag --signal --volumes --username --password-stdin --password --platform --driver --name --label --input --output --type "
     "--message --author --change --human --interval --no-* --help",
+    "docker system|podman system|nerdctl system": "=df =info =prune =events -afv --all --force --volumes --verbose --filter= --format= --since= "
+    "--until= --help",
     "docker build|podman build|nerdctl build": "-q -t: -f: -o: --tag= --file= --build-arg= --target= --platform= --no-cache --pull --progress= "
     "--label= --rm --force-rm --push --load --output= --cache-from= --cache-to= --secret= --ssh= --network= --iidfile= --quiet !input",
     "docker compose|podman compose|docker-compose|docker container|docker buildx": "> -f: -p: --file= --project-name= --profile= "
@@ -254,7 +262,7 @@ _ROWS = {
     "=annotate =wait =auth =patch =set =expose =cordon =uncordon =drain =taint =cp =port-forward -AhRLw -n: -o: -l: -k: -c: -p? -f? --namespace= --output= "
     "--selector= --all-namespaces --watch --filename= --kustomize= --container= --tail= --since= --follow --previous --context= --cluster= --all "
     "--replicas= --timeout= --for= --dry-run --sort-by= --show-labels --field-selector= --wait --force --grace-period= --ignore-not-found --recursive "
-    "--server-side --image= --type= --patch= --help --no-headers --client",
+    "--server-side --image= --type= --patch= --help --no-headers --client !dashes",
     "helm": "=list =ls =template =install =upgrade =uninstall =status =get =repo =lint =search =show =history =rollback =version =dependency -aihq -n: -f: -o: "
     "--namespace= --values= --set= --install --create-namespace --wait --timeout= --version --dry-run --atomic --all --output= --help",
     # Network and the machine

@@ -36,7 +36,7 @@ _HARMLESS_X = (
     r"(dev|utf8|importtime|faulthandler|tracemalloc|showrefcount|no_debug_ranges|int_max_str_digits|perf|gil|cpu_count"
     r"|frozen_modules|warn_default_encoding|safe_path)(=\w*)?"
 )  # of python -X
-_DRAWS = r"\||^(?i:msl|mvg):|^batch$|^-script$"
+_DRAWS = r"\||^(?i:msl|mvg):|^batch$|^-script$|^ladspa$"
 # An option: no number (`-mtime -7`), no rights (`-perm -u+x`), no text (`-m '- x'`)
 _OPTION = r"-(?=[\w-])(?!\d*\s|\d+[cwbkMG]?$|[ugoa]+[-+=][rwxXst]+$)"
 _RUN = frozenset({"run", "run-script", "r", "start"})
