@@ -25,7 +25,7 @@ from outlive.jobs.starting import gate
 from outlive.launch import configured
 from outlive.launch.engine import Caller, Engine, Finding, Host, Start
 from outlive.parts import resources
-from outlive.parts.hosts.slurm import checks, dependency, programs, snapshot, verdict
+from outlive.parts.hosts.slurm import checks, dependency, options, programs, snapshot, verdict
 from outlive.parts.hosts.slurm.record import HIDDEN, NAME, SlurmRecord, digest_of
 from outlive.parts.resources import Resources
 from outlive.store import history
@@ -57,14 +57,6 @@ _NEVER = frozenset(
     "PartitionConfig PartitionNodeLimit PartitionTimeLimit BadConstraints InvalidAccount InvalidQOS "
     "DependencyNeverSatisfied".split()
 )
-# Options of sbatch(1) that only say what is allocated. Others have Slurm run, load or write something: export, output
-_ALLOCATING = frozenset(
-    "account begin clusters comment constraint contiguous cores-per-socket cpus-per-gpu deadline dependency exclude "
-    "exclusive gpus-per-node gres licenses mem-per-cpu mem-per-gpu nodelist nodes ntasks ntasks-per-core ntasks-per-node "
-    "oversubscribe partition prefer priority qos reservation sockets-per-node switches threads-per-core time time-min tmp "
-    "wckey".split()
-)
-_OF_NODES = ("nodelist", "exclude")
 _OWN_BYTES = 64 * 1024**2  # guardian and supervisor count as parts of the job
 
 
@@ -91,17 +83,14 @@ class SlurmEngine(Engine):
         if definition.sandbox is not None and others:
             message = f"{others[0]} may have Slurm run, read or write something outside of the sandbox"
             raise OutliveError(
-                "denied", message, hint=f"In a sandbox a call may give: {', '.join(sorted(_ALLOCATING))}."
+                "denied", message, hint=f"In a sandbox a call may give: {', '.join(sorted(options.ALLOCATING))}."
             )
         cpus = wanted.cpus
         if cpus is not None and cpus != int(cpus):
             raise invalid("resources", f"Slurm gives whole processors: cpus is {math.ceil(cpus)}, not {cpus}")
 
     def beside_command(self, definition: Definition) -> Sequence[str]:
-        options = ((resources.of_job(definition) or Resources()).options or {}).items()
-        # sbatch reads the file that a list of nodes with a slash names
-        files = [name for name, value in options if name in _OF_NODES and "/" in str(value)]
-        return [f"options.{name}" for name in (*(name for name, _ in options if name not in _ALLOCATING), *files)]
+        return options.beside_command(definition)
 
     def holds(self, caller: Caller, host: Host, definition: Definition) -> bool:
         return dependency.can_hold(caller, host, definition)
