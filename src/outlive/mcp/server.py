@@ -150,19 +150,10 @@ class Handlers:
         try:
             if around.goes_on is not None:
                 return await around.goes_on()
-            return await self._calls.run(
-                params.name,
-                params.arguments or {},
-                call.caller,
-                Around(
-                    begun=around.begun,
-                    cancelled=partial(self._is_cancelled, ctx),
-                    start_soon=ctx.lifespan_context.start_soon,
-                    asks=around.asks,
-                    is_awaited=around.is_awaited,
-                    handle=around.handle,
-                ),
+            within = around.changed(
+                cancelled=partial(self._is_cancelled, ctx), start_soon=ctx.lifespan_context.start_soon
             )
+            return await self._calls.run(params.name, params.arguments or {}, call.caller, within)
         except OutliveError as error:
             if error.code == "internal_error":
                 traceback.print_exc(file=sys.stderr)
