@@ -251,20 +251,11 @@ def _check_host(config: Config, path: str) -> None:
         raise misconfigured(f"{path}: exec.host names no host: {name!r}", hint)
 
 
-# Least and most of numbers, where that is not 0 and any
-_RANGES: dict[tuple[str, str], tuple[int | None, int | None]] = {
-    ("exec", "timeout_sec"): (None, limits.MAX_DURATION_MS // 1000),
-    ("gc", "max_percent"): (None, 100),
-}
-
-
 @cache
 def known() -> Mapping[str, Mapping[str, Setting]]:
     """Return the keys of each section, with those that parts add; none of a section whose part is not installed, or that has a
     table for each name."""
-    keys: dict[str, dict[str, Setting]] = {section: {} for section in (*KEYS, *parts.SECTIONS, *parts.TABLES)}
-    for section, own in KEYS.items():
-        keys[section] = {key: Setting(*about, *_RANGES.get((section, key), ())) for key, about in own.items()}
+    keys = {section: {**KEYS.get(section, {})} for section in (*KEYS, *parts.SECTIONS, *parts.TABLES)}
     for part in parts.every():
         for section, place in part.settings.items():
             keys[section] |= resolve_name(place)
