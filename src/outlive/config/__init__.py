@@ -76,7 +76,7 @@ KEYS: dict[str, dict[str, Setting]] = {
         # Which lines report a failure, besides those built in: parts/failures/lines/problem_matchers.py, in the file alone
         "problem_matcher": Setting(TABLES, ()),
     },
-    "serve": {"workdir": Setting("string")},
+    "serve": {"workdir": Setting(PATH)},
     "sandbox": {},  # parts/sandbox/settings.py
     "gc": {
         "older_than": Setting(DURATION, limits.GC_OLDER_THAN),

@@ -289,8 +289,6 @@ def _checked(section: str, key: str, value: Any, where: str) -> object:
         raise misconfigured(f"{where}: {section}.{key} is at least {least}, not {value}")
     if most is not None and value > most:
         raise misconfigured(f"{where}: {section}.{key} is at most {most}, not {value}")
-    if (section, key) == ("serve", "workdir") and not os.path.isabs(value):
-        raise misconfigured(f"{where}: serve.workdir is an absolute path, not {value!r}")
     if kind in (DURATION, DURATION_OR_0):
         _measured(partial(duration_ms, bare_unit=None), value, f"{section}.{key}", where)
     return value
