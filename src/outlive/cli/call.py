@@ -117,26 +117,17 @@ def answered(verb: Verb, values: dict[str, Any], *, human: bool) -> Callable[[Co
     """Return what runs the verb and gives its full answer. A person gets more: the question of `approve` at a terminal,
     and with --human the last lines of the output with `status`. A person is shown the job's name and id in any case."""
 
-    def plain(ctx: Context) -> dict[str, object]:
-        answer: Answer = verb.run(ctx, **values)
-        return envelope.full(verb.type, answer, ctx, titles=not human or verb.name == "log")
-
-    if verb.confirm and os.isatty(0) and os.isatty(2):
-
-        def asked(ctx: Context) -> dict[str, object]:
+    def answer_of(ctx: Context) -> dict[str, object]:
+        if verb.confirm and os.isatty(0) and os.isatty(2):
             resolve_name(verb.confirm)(ctx, **values)
-            return plain(ctx)
+        done: Answer = verb.run(ctx, **values)
+        answer = envelope.full(verb.type, done, ctx, titles=not human or verb.name == "log")
+        if verb.name == "status" and human:
+            shown = texts().summary.last_lines(ctx, str(answer["job_id"]))
+            answer |= {} if shown is None else {"snippet": shown}
+        return answer
 
-        return asked
-    if verb.name != "status" or not human:
-        return plain
-
-    def with_last_lines(ctx: Context) -> dict[str, object]:
-        answer = plain(ctx)
-        shown = texts().summary.last_lines(ctx, str(answer["job_id"]))
-        return answer if shown is None else answer | {"snippet": shown}
-
-    return with_last_lines
+    return answer_of
 
 
 # --- a call that failed ---
