@@ -80,17 +80,11 @@ def status_of_job(result: Mapping[str, object]) -> int:
     if isinstance(code, int):
         return code & 0xFF
     if isinstance(signal, str) and signal:
-        return 128 + _signal_number(signal)
+        unnamed = signal.removeprefix("SIG")  # SIG32: a signal without a name
+        return 128 + (number_of(signal) or (int(unnamed) if unnamed.isdigit() else 0))
     if result.get("reason") == "launch":  # sh(1): 127 not found, 126 found but not executable
         return 127 if result.get("errno") in ("ENOENT", errno.ENOENT) else 126
     return ERROR
-
-
-def _signal_number(name: str) -> int:
-    base, _, above = name.partition("+")  # SIGRTMIN+3
-    if not above and base[3:].isdigit():  # SIG42: a signal without a name
-        return int(base[3:])
-    return (number_of(base) or 0) + int(above or 0)
 
 
 # --- a person at a terminal ---
