@@ -28,8 +28,6 @@ ERROR, USAGE = 1, 2  # exit statuses of a call that failed
 _BUG = "This is a bug in outlive; the same call with -v shows where. The job, if there is one, is not affected."
 FIRST_S, AGAIN_S = 1.0, 0.25
 _CLEAR_LINE = "\r\x1b[K"
-# These print text, so their errors are sentences at a terminal without --human too
-_TEXTS = frozenset({"attach", "completion", "demo", "top", "ui"})
 _FOLLOWING = frozenset({"log", "run", "start", "restart"})  # with --follow; `list --follow` prints JSON
 
 
@@ -102,8 +100,9 @@ def is_asked(verb: Verb) -> bool:
 
 
 def reads_sentences(verb: Verb, argv: list[str]) -> bool:
-    """Return whether an error of this call is shown as sentences though --human was not given."""
-    prints_text = verb.name in _TEXTS or (verb.name in _FOLLOWING and not {"-f", "--follow"}.isdisjoint(argv))
+    """Return whether an error of this call is shown as sentences though --human was not given: where it prints text, or
+    what is no object of ours."""
+    prints_text = not verb.function or (verb.name in _FOLLOWING and not {"-f", "--follow"}.isdisjoint(argv))
     return (prints_text and os.isatty(2)) or is_asked(verb)
 
 
