@@ -245,15 +245,13 @@ class _Reader:
         if arg.name in self.given:
             return self.given[arg.name]
         given = [one for one in self.args if one.name in self.given]
+        if not arg.required or is_stood_for(arg, given):
+            return _fresh(arg.default)
         if arg.kind == WORDS:
-            if {"script", "history"} & self.given.keys() or is_stood_for(arg, given):  # of the verbs that have it
-                return None
             hint = f"Write the command behind the options: outlive {self.verb} make test."
             raise invalid(arg.name, "empty command", hint=hint, usage=True)
-        if arg.required and not is_stood_for(arg, given):
-            hint = arg.missing or f"`outlive {self.verb} --help` shows what it takes."
-            raise invalid(arg.name, f"{self.verb} needs {arg.cli}", hint=hint, usage=True)
-        return _fresh(arg.default)
+        hint = arg.missing or f"`outlive {self.verb} --help` shows what it takes."
+        raise invalid(arg.name, f"{self.verb} needs {arg.cli}", hint=hint, usage=True)
 
 
 def _owners(flag: str) -> list[str]:

@@ -200,7 +200,7 @@ POLICY_CHECK = Verb(
     args=(
         Arg("command", WORDS, "The command, as for run.", required=True, cli="COMMAND", metavar="COMMAND [ARG...]"),
         Arg("history", BOOL, "Instead of a command: decide about the newest 1,000 jobs, as they were run. Combine it with --config to "
-            "try a policy before it is used.", default=False),
+            "try a policy before it is used.", default=False, stands_for="command"),
         Arg("cwd", STR, "Directory that it would run in.", metavar="DIR"),
         Arg("env", ENV, "Variables that the call would set.", metavar="NAME=VALUE"),
         Arg("shell", STR, "Program and flags that would run a shell string.", cli="--shell-wrapper", metavar="PROG FLAGS"),
