@@ -140,8 +140,10 @@ class PortOwner:
 def sees_processes(caller: Principal) -> bool:
     """Return whether a caller could see with ps(1) which processes there are. A caller over MCP cannot whose jobs may have a
     sandbox, nor can a caller that may run no command; to one behind a wall those of the jobs of others do not exist."""
-    is_bounded = caller.face == "mcp" and (caller.config.uses("sandbox") or caller.ceiling or caller.wall is not None)
-    return not is_bounded and (caller.rights is None or caller.rights.allows(EXEC))
+    is_bounded = caller.face == "mcp" and (
+        caller.config.uses("sandbox") or caller.rights.sandbox or caller.wall is not None
+    )
+    return not is_bounded and caller.rights.allows(EXEC)
 
 
 def has_own_network(inspection: Inspection) -> bool:

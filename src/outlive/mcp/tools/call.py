@@ -276,7 +276,6 @@ class Calls:
             scope=caller.scope,
             wall=caller.wall,
             rights=rights,
-            ceiling=rights.sandbox,
             token=caller.rights.token,
             at_terminal=caller.at_terminal,
             cwd=directory,

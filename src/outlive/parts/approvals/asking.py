@@ -116,7 +116,7 @@ def take(ctx: Context, job: JobDir, state: str, always: bool, reason: str | None
     """Write an answer down that came by a client. It has no effect if another one was first.
     Errors: denied, io_error."""
     rights = ctx.caller.rights
-    if rights is not None and not rights.approves:
+    if not rights.approves:
         raise rights.denied(
             f"the token {rights.token} neither approves nor denies",
             "`outlive approve` and `outlive deny` do, and `outlive token add NAME --approves` makes a token that may.",
