@@ -211,9 +211,7 @@ def _configuration(verb: Verb, call: Call) -> Config:
 
 def _open_store(verb: Verb, call: Call) -> Any:
     """Return the store; None for a verb that needs none."""
-    if not verb.store and not call.values.get("history"):
-        return None
-    return Store.open(call.options.root, call.env)
+    return Store.open(call.options.root, call.env) if verb.store else None
 
 
 def _collect_again() -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import closing
 from itertools import islice
 from typing import Any
 
@@ -23,6 +24,7 @@ from outlive.parts.policy.answers import Always, CheckedJobs, Forgotten, PolicyC
 from outlive.parts.policy.rules import ALLOW, ASK, DECISIONS, DENY
 from outlive.parts.policy.settings import policy_of
 from outlive.parts.user import person
+from outlive.store.root import Store
 from outlive.system.waiting import checkpoint
 from outlive.verbs.spec import BOOL, ENV, STR, STRS, WORDS, Arg, Verb
 
@@ -90,11 +92,7 @@ def _checked_history(ctx: Context) -> PolicyCheck:
     policy = policy_of(ctx.config)
     counts = dict.fromkeys(DECISIONS, 0)
     groups: dict[tuple[str, str, str | None], CheckedJobs] = {}
-    for job_id in islice(lookup.job_ids(ctx.caller), limits.POLICY_JOBS):
-        checkpoint()
-        known = lookup.definition(ctx.store, job_id)
-        if known is None or not known.command:
-            continue
+    for known in _newest(ctx):
         if policy is None:
             counts[ALLOW] += 1
             continue
@@ -115,6 +113,16 @@ def _checked_history(ctx: Context) -> PolicyCheck:
         history=sorted(groups.values(), key=lambda group: -group.jobs),
         hint=_advice(counts, groups.values()),
     )
+
+
+def _newest(ctx: Context) -> Iterator[Definition]:
+    """Yield the newest jobs that have a command. Errors: store_unsafe, io_error."""
+    with closing(Store.open(ctx.flags["root"], ctx.env)) as store:  # a check of a command needs none
+        for job_id in islice(lookup.job_ids(ctx.caller.changed(store=store)), limits.POLICY_JOBS):
+            checkpoint()
+            known = lookup.definition(store, job_id)
+            if known is not None and known.command:
+                yield known
 
 
 def _advice(counts: dict[str, int], groups: Iterable[CheckedJobs]) -> str:
