@@ -158,7 +158,7 @@ def _report(call: Call, error: OutliveError) -> int:
     if not error.usage:
         return ERROR
     hinted = sentences and "--help`" in (error.hint or "")
-    usage: str = texts().usage(call.verb)
+    usage: str = resolve_name("outlive.cli.help:short_usage")(call.verb)
     stdio.note(usage.splitlines(keepends=True)[0] if hinted else usage)
     return USAGE
 

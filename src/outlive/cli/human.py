@@ -13,7 +13,7 @@ from outlive import parts, verbs
 from outlive.answers.ending import age_of_deleted
 from outlive.answers.job import is_pending
 from outlive.answers.listing import Listed
-from outlive.cli import help, stdio, summary
+from outlive.cli import stdio, summary
 from outlive.cli.text import Style, table
 from outlive.core import quoted
 from outlive.core.base_directories import state_directory
@@ -24,7 +24,6 @@ from outlive.core.units import counted, duration, seconds_of, size
 from outlive.render import events, times
 from outlive.render.plain_text import readable
 from outlive.verbs import envelope
-from outlive.verbs.spec import Verb
 
 HEAD = ("JOB", "STATE", "RESULT", "AGE", "NAME", "TAGS")
 
@@ -33,16 +32,6 @@ _ADDED = frozenset({"schema_version", "ok", "type", "hint", "snippet"})
 _HINT_GIVEN = "human-hint"  # an empty file: the hint was given
 _HINT = "outlive: --human shows this for reading; OUTLIVE_HUMAN=1 makes it the default on a terminal.\n"
 _TEXT_ONLY = frozenset({"log", "tail"})  # asked for to be read, so nothing stands above it
-
-
-def help_of(about: Verb | str | None) -> str:
-    """Return the help of a verb, of a group of them, or of outlive."""
-    return help.of(about)
-
-
-def usage(verb: Verb | None) -> str:
-    """Return how a verb is called, in a line or two."""
-    return help.short_usage(verb)
 
 
 def answer(answer: dict[str, object], style: Style, *, verbose: bool = False) -> str:

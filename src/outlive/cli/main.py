@@ -24,7 +24,6 @@ from outlive.cli.call import (
     report_error,
     shell_words,
     status_of_job,
-    texts,
 )
 from outlive.config import Config
 from outlive.core.ids import short_id
@@ -227,7 +226,7 @@ def _version() -> int:
 
 
 def _help(about: Verb | str | None) -> int:
-    stdio.text(texts().help_of(about))
+    stdio.text(resolve_name("outlive.cli.help:of")(about))
     return ANSWERED
 
 
