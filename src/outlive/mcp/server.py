@@ -108,11 +108,6 @@ class Handlers:
         if isinstance(answer, Instead):
             self._note(ctx, answer.sent)
             return answer.result
-        for extension in self._extensions:
-            instead = extension.in_place(call, answer)
-            if instead is not None:
-                self._note(ctx, instead.sent)
-                return instead.result
         sent = self._calls.notices(caller, answer)
         answer |= {"notices": sent.notices} if sent.notices else {}
         for extension in self._extensions:
