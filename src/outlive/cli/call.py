@@ -107,12 +107,10 @@ def reads_sentences(verb: Verb, argv: list[str]) -> bool:
 
 
 def answered(verb: Verb, values: dict[str, Any], *, human: bool) -> Callable[[Context], dict[str, object]]:
-    """Return what runs the verb and gives its full answer. A person gets more: the question of `approve` at a terminal,
-    and with --human the last lines of the output with `status`. A person is shown the job's name and id in any case."""
+    """Return what runs the verb and gives its full answer. With --human a person gets the last lines of the output with
+    `status` too, and is shown the job's name and id in any case."""
 
     def answer_of(ctx: Context) -> dict[str, object]:
-        if verb.confirm and os.isatty(0) and os.isatty(2):
-            resolve_name(verb.confirm)(ctx, **values)
         done: Answer = verb.run(ctx, **values)
         answer = envelope.full(verb.type, done, ctx, titles=not human or verb.name == "log")
         if verb.name == "status" and human:
