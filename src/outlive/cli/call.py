@@ -106,19 +106,15 @@ def reads_sentences(verb: Verb, argv: list[str]) -> bool:
     return (prints_text and os.isatty(2)) or is_asked(verb)
 
 
-def answered(verb: Verb, values: dict[str, Any], *, human: bool) -> Callable[[Context], dict[str, object]]:
-    """Return what runs the verb and gives its full answer. With --human a person gets the last lines of the output with
-    `status` too, and is shown the job's name and id in any case."""
-
-    def answer_of(ctx: Context) -> dict[str, object]:
-        done: Answer = verb.run(ctx, **values)
-        answer = envelope.full(verb.type, done, ctx, titles=not human or verb.name == "log")
-        if verb.name == "status" and human:
-            shown = texts().summary.last_lines(ctx, str(answer["job_id"]))
-            answer |= {} if shown is None else {"snippet": shown}
-        return answer
-
-    return answer_of
+def answer_of(verb: Verb, values: dict[str, Any], ctx: Context, *, human: bool) -> dict[str, object]:
+    """Run the verb, and return its full answer. With --human a person gets the last lines of the output with `status` too,
+    and is shown the job's name and id in any case."""
+    done: Answer = verb.run(ctx, **values)
+    answer = envelope.full(verb.type, done, ctx, titles=not human or verb.name == "log")
+    if verb.name == "status" and human:
+        shown = texts().summary.last_lines(ctx, str(answer["job_id"]))
+        answer |= {} if shown is None else {"snippet": shown}
+    return answer
 
 
 # --- a call that failed ---

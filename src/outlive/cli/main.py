@@ -11,6 +11,7 @@ import os
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from typing import Any, TypeVar
 
 from outlive import __version__, config, parts, verbs
@@ -19,7 +20,7 @@ from outlive.cli import parse, stdio
 from outlive.cli.call import (
     Call,
     ProgressLine,
-    answered,
+    answer_of,
     is_asked,
     report_error,
     shell_words,
@@ -101,7 +102,7 @@ def _verb(words: list[str], call: Call) -> int:
     if follow or not verb.function:
         return _follow(verb, call)
     detail: str = call.values.pop("detail", FULL)
-    answer = _run(verb, call, answered(verb, call.values, human=call.options.human), detail)
+    answer = _run(verb, call, partial(answer_of, verb, call.values, human=call.options.human), detail)
     assert call.context is not None
     advice.say(answer, call.options.notes)
     _tell(call, call.context, answer)
