@@ -8,7 +8,6 @@ from contextlib import closing
 from itertools import islice
 from typing import Any
 
-from outlive import limits
 from outlive.core.base_directories import state_directory
 from outlive.core.env_files import check_env
 from outlive.core.records import GIT, SANDBOXES, Definition, Sandbox, Script
@@ -28,6 +27,7 @@ from outlive.store.root import Store
 from outlive.system.waiting import checkpoint
 from outlive.verbs.spec import BOOL, ENV, STR, STRS, WORDS, Arg, Verb
 
+_HISTORY_JOBS = 1_000  # that `policy check --history` looks at
 OFF = SANDBOXES[-1]
 _NO_POLICY = "there is no [policy] in the configuration"
 _ID_CHARS = 8  # of the key of an approval, which is its id unless two approvals begin alike
@@ -118,7 +118,7 @@ def _checked_history(ctx: Context) -> PolicyCheck:
 def _newest(ctx: Context) -> Iterator[Definition]:
     """Yield the newest jobs that have a command. Errors: store_unsafe, io_error."""
     with closing(Store.open(ctx.flags["root"], ctx.env)) as store:  # a check of a command needs none
-        for job_id in islice(lookup.job_ids(ctx.caller.changed(store=store)), limits.POLICY_JOBS):
+        for job_id in islice(lookup.job_ids(ctx.caller.changed(store=store)), _HISTORY_JOBS):
             checkpoint()
             known = lookup.definition(store, job_id)
             if known is not None and known.command:
