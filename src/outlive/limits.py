@@ -62,7 +62,6 @@ MAX_SCRIPT_BYTES = 8 * 1024**2  # of a shell string, which is a script if it is 
 MAX_SHELL_CHARS = 4_096  # of the program and flags that run a shell string
 MAX_TAGS = 64
 MASKED_CHARS = 4  # a shorter value of a masked variable is not looked for: it would be found everywhere
-FORM_CHARS = 4_000  # of what a form of a client asks about; more is approved at a terminal
 MAX_TAG_CHARS = 128
 PORT_NAME_CHARS = 24
 MAX_TITLE_CHARS = 120
@@ -103,16 +102,11 @@ SINK_TIMEOUT_S = 30.0  # a notification command is killed after this
 DELIVERIES = 3  # of a job's end: a delivery whose supervisor ended this often is given up
 SINK_STRIKES = 3  # a watch's command that ran into that limit this often in a row is run no more
 SINK_QUEUE = 100  # hits that a full disk did not take, and that wait for their command
-HTTP_S = 5.0  # one request of the condition `http`
 # A wait that is shorter than this still gets the first answer of a port or of HTTP
 FIRST_ANSWER_S = 1.0
 
 # --- telling MCP clients ----------------------------------------------------------------------------------------
 FOLLOWED_RESOURCES = 256  # of one server; each whose job runs costs two open files
-UPDATE_EVERY_S = 0.25  # updates of one resource are at least this far apart
-PROGRESS_EVERY_S = 1.0  # the first comes after this; clients draw each of them
-# Also without news: clients that extend their time-out on progress expect some in 10 s
-PROGRESS_HEARTBEAT_S = 9.0
 
 # --- stdio ------------------------------------------------------------------------------------------------------
 STDIO_LINE_BYTES = MAX_STDIN_WRITE_BYTES  # of one message; over HTTP it is HTTP_BODY_BYTES
