@@ -50,7 +50,6 @@ GC_MAX_PERCENT = 10  # of its file system that a store takes before automatic gc
 GC_LISTED_JOBS = 500  # `jobs` of one gc answer
 SILENT_MS = 5_000  # a running job that has been silent for this long is diagnosed
 RETRY_MS = (1_000, 60_000)  # bounds of retry_after_ms
-TASK_POLL_MS = (1_000, 5_000)  # of pollIntervalMs
 TASK_LOOK_S = 15  # so long after its end a job is left to the client that looks for that by itself
 
 # --- bounds of what a caller may ask ----------------------------------------------------------------------------
@@ -63,7 +62,6 @@ MAX_SCRIPT_BYTES = 8 * 1024**2  # of a shell string, which is a script if it is 
 MAX_SHELL_CHARS = 4_096  # of the program and flags that run a shell string
 MAX_TAGS = 64
 MASKED_CHARS = 4  # a shorter value of a masked variable is not looked for: it would be found everywhere
-FORM_CHARS = 4_000  # of what a form of a client asks about; more is approved at a terminal
 MAX_TAG_CHARS = 128
 PORT_NAME_CHARS = 24
 MAX_TITLE_CHARS = 120
@@ -79,7 +77,6 @@ MAX_QUOTA_BYTES = 2**62  # positions in files have 63 bits
 MAX_DURATION_MS = 10 * 366 * 86_400_000
 MAX_TERMINAL_COLS = MAX_TERMINAL_ROWS = 1_000
 TERMINAL_LINE_BYTES = 4_095  # of one line in canonical mode; the kernel drops the rest (termios(3))
-POLICY_JOBS = 1_000  # that `policy check --history` looks at
 TITLED_JOBS = 10_000  # the newest ones, among which a title is looked for
 ID_PART_CHARS = 4  # shortest beginning or end of an id that names a job
 
@@ -105,29 +102,19 @@ SINK_TIMEOUT_S = 30.0  # a notification command is killed after this
 DELIVERIES = 3  # of a job's end: a delivery whose supervisor ended this often is given up
 SINK_STRIKES = 3  # a watch's command that ran into that limit this often in a row is run no more
 SINK_QUEUE = 100  # hits that a full disk did not take, and that wait for their command
-HTTP_S = 5.0  # one request of the condition `http`
 # A wait that is shorter than this still gets the first answer of a port or of HTTP
 FIRST_ANSWER_S = 1.0
-PORT_HELD_S = 0.3  # a wait for a port that another program has seen to hold for so long ends
 
 # --- telling MCP clients ----------------------------------------------------------------------------------------
 FOLLOWED_RESOURCES = 256  # of one server; each whose job runs costs two open files
-TASKS_FOLLOWED = 64  # by one subscription; each is a connection to a supervisor
-UPDATE_EVERY_S = 0.25  # updates of one resource are at least this far apart
-PROGRESS_EVERY_S = 1.0  # the first comes after this; clients draw each of them
-# Also without news: clients that extend their time-out on progress expect some in 10 s
-PROGRESS_HEARTBEAT_S = 9.0
 
 # --- stdio ------------------------------------------------------------------------------------------------------
 STDIO_LINE_BYTES = MAX_STDIN_WRITE_BYTES  # of one message; over HTTP it is HTTP_BODY_BYTES
 
 # --- HTTP -------------------------------------------------------------------------------------------------------
-TOKENS = 100
-TOKEN_NAME_CHARS = 40
 HTTP_HEADER_BYTES = 32_768  # of one request, its first line included
 # A script and 1 MiB for the rest: JSON's escapes make up to three bytes of one (of a control character, six)
 HTTP_BODY_BYTES = 3 * MAX_SCRIPT_BYTES + 1024**2
-PAGE_BODY_BYTES = 4 * 1024**2  # the page starts nothing
 HTTP_IDLE_S = 15.0  # a connection without an authorized request is closed after this, ...
 HTTP_WAITING = 200  # ... and when there are more of them, the oldest at once
 HTTP_BODY_S = 30.0  # a request has to arrive whole within this

@@ -28,8 +28,6 @@ ERROR, USAGE = 1, 2  # exit statuses of a call that failed
 _BUG = "This is a bug in outlive; the same call with -v shows where. The job, if there is one, is not affected."
 FIRST_S, AGAIN_S = 1.0, 0.25
 _CLEAR_LINE = "\r\x1b[K"
-# These print text, so their errors are sentences at a terminal without --human too
-_TEXTS = frozenset({"attach", "completion", "demo", "top", "ui"})
 _FOLLOWING = frozenset({"log", "run", "start", "restart"})  # with --follow; `list --follow` prints JSON
 
 
@@ -80,17 +78,11 @@ def status_of_job(result: Mapping[str, object]) -> int:
     if isinstance(code, int):
         return code & 0xFF
     if isinstance(signal, str) and signal:
-        return 128 + _signal_number(signal)
+        unnamed = signal.removeprefix("SIG")  # SIG32: a signal without a name
+        return 128 + (number_of(signal) or (int(unnamed) if unnamed.isdigit() else 0))
     if result.get("reason") == "launch":  # sh(1): 127 not found, 126 found but not executable
         return 127 if result.get("errno") in ("ENOENT", errno.ENOENT) else 126
     return ERROR
-
-
-def _signal_number(name: str) -> int:
-    base, _, above = name.partition("+")  # SIGRTMIN+3
-    if not above and base[3:].isdigit():  # SIG42: a signal without a name
-        return int(base[3:])
-    return (number_of(base) or 0) + int(above or 0)
 
 
 # --- a person at a terminal ---
@@ -108,35 +100,21 @@ def is_asked(verb: Verb) -> bool:
 
 
 def reads_sentences(verb: Verb, argv: list[str]) -> bool:
-    """Return whether an error of this call is shown as sentences though --human was not given."""
-    prints_text = verb.name in _TEXTS or (verb.name in _FOLLOWING and not {"-f", "--follow"}.isdisjoint(argv))
+    """Return whether an error of this call is shown as sentences though --human was not given: where it prints text, or
+    what is no object of ours."""
+    prints_text = not verb.function or (verb.name in _FOLLOWING and not {"-f", "--follow"}.isdisjoint(argv))
     return (prints_text and os.isatty(2)) or is_asked(verb)
 
 
-def answered(verb: Verb, values: dict[str, Any], *, human: bool) -> Callable[[Context], dict[str, object]]:
-    """Return what runs the verb and gives its full answer. A person gets more: the question of `approve` at a terminal,
-    and with --human the last lines of the output with `status`. A person is shown the job's name and id in any case."""
-
-    def plain(ctx: Context) -> dict[str, object]:
-        answer: Answer = verb.run(ctx, **values)
-        return envelope.full(verb.type, answer, ctx, titles=not human or verb.name == "log")
-
-    if verb.confirm and os.isatty(0) and os.isatty(2):
-
-        def asked(ctx: Context) -> dict[str, object]:
-            resolve_name(verb.confirm)(ctx, **values)
-            return plain(ctx)
-
-        return asked
-    if verb.name != "status" or not human:
-        return plain
-
-    def with_last_lines(ctx: Context) -> dict[str, object]:
-        answer = plain(ctx)
+def answer_of(verb: Verb, values: dict[str, Any], ctx: Context, *, human: bool) -> dict[str, object]:
+    """Run the verb, and return its full answer. With --human a person gets the last lines of the output with `status` too,
+    and is shown the job's name and id in any case."""
+    done: Answer = verb.run(ctx, **values)
+    answer = envelope.full(verb.type, done, ctx, titles=not human or verb.name == "log")
+    if verb.name == "status" and human:
         shown = texts().summary.last_lines(ctx, str(answer["job_id"]))
-        return answer if shown is None else answer | {"snippet": shown}
-
-    return with_last_lines
+        answer |= {} if shown is None else {"snippet": shown}
+    return answer
 
 
 # --- a call that failed ---
@@ -174,7 +152,7 @@ def _report(call: Call, error: OutliveError) -> int:
     if not error.usage:
         return ERROR
     hinted = sentences and "--help`" in (error.hint or "")
-    usage: str = texts().usage(call.verb)
+    usage: str = resolve_name("outlive.cli.help:short_usage")(call.verb)
     stdio.note(usage.splitlines(keepends=True)[0] if hinted else usage)
     return USAGE
 

@@ -170,8 +170,7 @@ def _amount(arg: Arg, number: object) -> str:
 
 
 def _global_signature(arg: Arg) -> str:
-    short = {"verbose": "-v, -vv, ", "help": "-h, "}.get(arg.name, "")
-    return short + signature(arg)
+    return f"-v, -vv, {signature(arg)}" if arg.name == "verbose" else signature(arg)
 
 
 def _examples(width: int) -> str:

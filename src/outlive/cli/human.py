@@ -13,17 +13,17 @@ from outlive import parts, verbs
 from outlive.answers.ending import age_of_deleted
 from outlive.answers.job import is_pending
 from outlive.answers.listing import Listed
-from outlive.cli import help, stdio, summary
-from outlive.cli.text import Style, line, table
+from outlive.cli import stdio, summary
+from outlive.cli.text import Style, table
 from outlive.core import quoted
 from outlive.core.base_directories import state_directory
 from outlive.core.ids import short_id
 from outlive.core.members import entries_of, number_of, object_of, text_of, texts_of
+from outlive.core.quoted import visible
 from outlive.core.units import counted, duration, seconds_of, size
 from outlive.render import events, times
 from outlive.render.plain_text import readable
 from outlive.verbs import envelope
-from outlive.verbs.spec import Verb
 
 HEAD = ("JOB", "STATE", "RESULT", "AGE", "NAME", "TAGS")
 
@@ -32,16 +32,6 @@ _ADDED = frozenset({"schema_version", "ok", "type", "hint", "snippet"})
 _HINT_GIVEN = "human-hint"  # an empty file: the hint was given
 _HINT = "outlive: --human shows this for reading; OUTLIVE_HUMAN=1 makes it the default on a terminal.\n"
 _TEXT_ONLY = frozenset({"log", "tail"})  # asked for to be read, so nothing stands above it
-
-
-def help_of(about: Verb | str | None) -> str:
-    """Return the help of a verb, of a group of them, or of outlive."""
-    return help.of(about)
-
-
-def usage(verb: Verb | None) -> str:
-    """Return how a verb is called, in a line or two."""
-    return help.short_usage(verb)
 
 
 def answer(answer: dict[str, object], style: Style, *, verbose: bool = False) -> str:
@@ -63,7 +53,7 @@ def answer(answer: dict[str, object], style: Style, *, verbose: bool = False) ->
 
 
 def hint(answer: dict[str, object]) -> str:
-    return f"({line(text_of(answer, 'hint'))})\n" if answer.get("hint") else ""
+    return f"({visible(text_of(answer, 'hint'))})\n" if answer.get("hint") else ""
 
 
 def _head(answer: dict[str, object], style: Style, *, verbose: bool) -> str:
@@ -79,14 +69,14 @@ def _deleted(answer: dict[str, object]) -> str:
     would = [job for job in entries_of(answer, "jobs") if job["action"] == "would_delete"]
     did, count = ("Would delete", len(would)) if answer["dry_run"] else ("Deleted", number_of(answer, "deleted"))
     left = f"{counted(number_of(answer, 'used_jobs'), 'job')} ({size(number_of(answer, 'used_bytes'))}) {'are' if answer['dry_run'] else 'stay'}"
-    gone = f"{counted(count, 'job')}{line(age_of_deleted(answer))}, {size(number_of(answer, 'freed_bytes'))}"
-    return f"{did} {gone}; {left} in {line(text_of(answer, 'root'))}.\n"
+    gone = f"{counted(count, 'job')}{visible(age_of_deleted(answer))}, {size(number_of(answer, 'freed_bytes'))}"
+    return f"{did} {gone}; {left} in {visible(text_of(answer, 'root'))}.\n"
 
 
 def error(failure: dict[str, object]) -> str:
     """Return the `error` member as one or two lines."""
-    text = f"error: {line(text_of(failure, 'message'))}\n"
-    return text + (f"hint: {line(text_of(failure, 'hint'))}\n" if failure.get("hint") else "")
+    text = f"error: {visible(text_of(failure, 'message'))}\n"
+    return text + (f"hint: {visible(text_of(failure, 'hint'))}\n" if failure.get("hint") else "")
 
 
 # --- list ------------------------------------------------------------------------------------------
@@ -95,7 +85,7 @@ def error(failure: dict[str, object]) -> str:
 def _jobs(answer: dict[str, object], style: Style, *, verbose: bool) -> str:
     jobs = entries_of(answer, "jobs")
     if not jobs:
-        return f"{line(text_of(answer, 'hint') or 'There is no job to list.')}\n"
+        return f"{visible(text_of(answer, 'hint') or 'There is no job to list.')}\n"
     more: dict[str, list[str]] = {}
     if verbose or len({(text_of(job, "owner"), text_of(job, "cwd")) for job in jobs}) > 1:
         more |= {"OWNER": [text_of(job, "owner") for job in jobs], "DIRECTORY": [text_of(job, "cwd") for job in jobs]}
@@ -114,7 +104,7 @@ def _jobs(answer: dict[str, object], style: Style, *, verbose: bool) -> str:
     text = table((*HEAD, *more), rows, style, colours=[summary.colour(job) for job in jobs])
     footer = [f"There are more than these {len(jobs)}: --limit 0 shows all."] if answer.get("truncated") else []
     footer += [f"{answer['skipped']} could not be read."] if answer.get("skipped") else []
-    footer += [line(text_of(answer, "hint"))] if answer.get("hint") and not answer.get("truncated") else []
+    footer += [visible(text_of(answer, "hint"))] if answer.get("hint") and not answer.get("truncated") else []
     return text + (f"({' '.join(footer)})\n" if footer else "")
 
 
@@ -127,7 +117,7 @@ def _events(answer: dict[str, object], style: Style) -> str:
     text = table(("TIME", "SEQ", "EVENT", "ABOUT"), rows, style) if rows else ""
     if not rows and not answer.get("damage"):
         text = "No events yet.\n"
-    return text + "".join(f"({line(text_of(answer, name))})\n" for name in ("damage", "hint") if answer.get(name))
+    return text + "".join(f"({visible(text_of(answer, name))})\n" for name in ("damage", "hint") if answer.get(name))
 
 
 def row(job: dict[str, object], now: float) -> list[str]:
@@ -189,7 +179,7 @@ def label_of(name: str) -> str:
     for unit in ("_ms", "_bytes"):
         if name.endswith(unit) and name != unit:
             name = name[: -len(unit)]
-    return line(name.replace("_", " "))
+    return visible(name.replace("_", " "))
 
 
 def _value(name: str, value: object, style: Style) -> str:
@@ -199,7 +189,7 @@ def _value(name: str, value: object, style: Style) -> str:
         return quoted.command(value)
     if isinstance(value, list):
         return _list(value, style)
-    return _object(value, style) if isinstance(value, dict) else line(str(value))
+    return _object(value, style) if isinstance(value, dict) else visible(str(value))
 
 
 def _number(name: str, value: float) -> str:
@@ -223,10 +213,10 @@ def _object(members: dict[str, object], style: Style) -> str:
 def _list(values: list[object], style: Style) -> str:
     texts = [value for value in values if isinstance(value, str)]
     if len(texts) == len(values):
-        return ", ".join(map(line, texts))
+        return ", ".join(map(visible, texts))
     objects = [value for value in values if isinstance(value, dict)]
     if len(objects) < len(values):
-        return line(json.dumps(values))
+        return visible(json.dumps(values))
     indented = table_of(objects, Style(now=style.now)).rstrip("\n")
     return "\n    " + indented.replace("\n", "\n    ")
 

@@ -11,6 +11,7 @@ import os
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from typing import Any, TypeVar
 
 from outlive import __version__, config, parts, verbs
@@ -19,12 +20,11 @@ from outlive.cli import parse, stdio
 from outlive.cli.call import (
     Call,
     ProgressLine,
-    answered,
+    answer_of,
     is_asked,
     report_error,
     shell_words,
     status_of_job,
-    texts,
 )
 from outlive.config import Config
 from outlive.core.ids import short_id
@@ -102,7 +102,7 @@ def _verb(words: list[str], call: Call) -> int:
     if follow or not verb.function:
         return _follow(verb, call)
     detail: str = call.values.pop("detail", FULL)
-    answer = _run(verb, call, answered(verb, call.values, human=call.options.human), detail)
+    answer = _run(verb, call, partial(answer_of, verb, call.values, human=call.options.human), detail)
     assert call.context is not None
     advice.say(answer, call.options.notes)
     _tell(call, call.context, answer)
@@ -211,9 +211,7 @@ def _configuration(verb: Verb, call: Call) -> Config:
 
 def _open_store(verb: Verb, call: Call) -> Any:
     """Return the store; None for a verb that needs none."""
-    if not verb.store and not call.values.get("history"):
-        return None
-    return Store.open(call.options.root, call.env)
+    return Store.open(call.options.root, call.env) if verb.store else None
 
 
 def _collect_again() -> None:
@@ -229,7 +227,7 @@ def _version() -> int:
 
 
 def _help(about: Verb | str | None) -> int:
-    stdio.text(texts().help_of(about))
+    stdio.text(resolve_name("outlive.cli.help:of")(about))
     return ANSWERED
 
 

@@ -41,10 +41,9 @@ GLOBALS = (
     Arg("human", BOOL, "Print tables and text for a person instead of JSON.", default=False),
     Arg("verbose", BOOL, "Log to stderr: -v what was done, -vv more.", default=False),
     Arg("version", BOOL, "Print the version.", default=False),
-    Arg("help", BOOL, "Print this help.", default=False),
+    Arg("help", BOOL, "Print this help.", default=False, short="-h"),
 )
 _BOOLEANS = ("true", "false", "yes", "no", "1", "0")
-_GLOBAL_FLAGS = {arg.cli: arg for arg in GLOBALS} | {"-h": GLOBALS[-1]}
 
 
 def leading(argv: list[str], options: GlobalOptions, cwd: str | None) -> list[str]:
@@ -112,8 +111,7 @@ class _Reader:
         self.verb = verb
         self.before_verb = not verb
         self.given: dict[str, Any] = {}
-        named = {name: arg for arg in args for name in (arg.cli, arg.short) if name.startswith("-")}
-        self.flags = {**named, **_GLOBAL_FLAGS}
+        self.flags = {name: arg for arg in (*args, *GLOBALS) for name in (arg.cli, arg.short) if name.startswith("-")}
         self.slots = [arg for arg in args if is_positional(arg)]
 
     def read(self, words: list[str]) -> list[str]:
@@ -197,7 +195,7 @@ class _Reader:
         raise invalid(arg.name, f"{arg.cli} needs a value", hint=hint, usage=True)
 
     def _set(self, arg: Arg, value: str | bool) -> None:
-        into = vars(self.options) if _GLOBAL_FLAGS.get(arg.cli) is arg else self.given
+        into = vars(self.options) if arg in GLOBALS else self.given
         if isinstance(value, bool):
             into[arg.name] = value
         elif arg.kind in (STRS, ITEMS):
@@ -245,15 +243,13 @@ class _Reader:
         if arg.name in self.given:
             return self.given[arg.name]
         given = [one for one in self.args if one.name in self.given]
+        if not arg.required or is_stood_for(arg, given):
+            return _fresh(arg.default)
         if arg.kind == WORDS:
-            if {"script", "history"} & self.given.keys() or is_stood_for(arg, given):  # of the verbs that have it
-                return None
             hint = f"Write the command behind the options: outlive {self.verb} make test."
             raise invalid(arg.name, "empty command", hint=hint, usage=True)
-        if arg.required and not is_stood_for(arg, given):
-            hint = arg.missing or f"`outlive {self.verb} --help` shows what it takes."
-            raise invalid(arg.name, f"{self.verb} needs {arg.cli}", hint=hint, usage=True)
-        return _fresh(arg.default)
+        hint = arg.missing or f"`outlive {self.verb} --help` shows what it takes."
+        raise invalid(arg.name, f"{self.verb} needs {arg.cli}", hint=hint, usage=True)
 
 
 def _owners(flag: str) -> list[str]:

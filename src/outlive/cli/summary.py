@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from outlive import limits, parts, verbs
 from outlive.answers.job import Status, is_pending
-from outlive.cli.text import Style, line
+from outlive.cli.text import Style
 from outlive.core import quoted
 from outlive.core.ids import short_id
 from outlive.core.members import entries_of, number_of, object_of, text_of, texts_of
+from outlive.core.quoted import visible
 from outlive.core.units import duration, seconds_or, size
 from outlive.errors import OutliveError
 from outlive.jobs import adoption, lookup
@@ -54,22 +55,22 @@ def ended_badly(job: dict[str, object]) -> bool:
 
 
 def of(answer: dict[str, object], style: Style) -> str:
-    job = line(text_of(answer, "short_id") or short_id(text_of(answer, "job_id")))
+    job = visible(text_of(answer, "short_id") or short_id(text_of(answer, "job_id")))
     command = quoted.command(texts_of(answer, "command"))
-    name = line(text_of(answer, "name") or command)
+    name = visible(text_of(answer, "name") or command)
     lines = [f"{style.paint(name, '1')}  {style.paint(f'job {job}', '2')}" if name else style.paint(f"job {job}", "1")]
     if command and command != name:
         lines.append(f"$ {command}")
     first, *others = _facts(answer, style.now) or [""]
     lines.append(", ".join([f"{style.paint(state_of(answer), colour(answer))} {first}".rstrip(), *others]))
     lines += filter(None, (_place(answer), _fired(answer), _survivors(answer)))
-    lines += map(line, parts.lines(answer))
+    lines += map(visible, parts.lines(answer))
     if answer.get("type") in _OF_SEVERAL:
         lines += [_other(one, style) for one in entries_of(answer, "jobs") if one["job_id"] != answer["job_id"]]
     if answer.get("type") == "status":
         fields = verbs.fields_of("status")
         rest = envelope.besides(envelope.brief(answer, fields), fields, Status.in_sentences() | _TOLD)
-        lines += [f"{name.replace('_', ' ')}: {line(value)}" for name, value in rest.items()]
+        lines += [f"{name.replace('_', ' ')}: {visible(value)}" for name, value in rest.items()]
     # What a person approves, or just did
     lines += [f"  {fact['label']}: {fact['value']}" for fact in entries_of(object_of(answer, "approval"), "facts")]
     return "\n".join(lines) + "\n"
@@ -77,14 +78,14 @@ def of(answer: dict[str, object], style: Style) -> str:
 
 def _other(job: dict[str, object], style: Style) -> str:
     """Return the line of another job that the answer is about, too."""
-    state = line(text_of(job, "error")) or style.paint(state_of(job), colour(job))
+    state = visible(text_of(job, "error")) or style.paint(state_of(job), colour(job))
     short = style.paint(f"job {short_id(text_of(job, 'job_id'))}", "2")
-    return f"{line(text_of(job, 'name'))}  {short}: {state}"
+    return f"{visible(text_of(job, 'name'))}  {short}: {state}"
 
 
 def state_of(answer: dict[str, object]) -> str:
     """Return how the job is doing, or how it ended."""
-    state, reason = line(text_of(answer, "state")), text_of(answer, "reason")
+    state, reason = visible(text_of(answer, "state")), text_of(answer, "reason")
     if is_pending(answer):
         return "waits for approval"
     if state == "created":
@@ -92,13 +93,13 @@ def state_of(answer: dict[str, object]) -> str:
     if state in ("running", "unknown"):
         return str(state)
     if answer.get("message"):
-        return f"{state}: {line(text_of(answer, 'message'))}"
+        return f"{state}: {visible(text_of(answer, 'message'))}"
     signal = text_of(answer, "ended_signal" if answer.get("type") == "kill" else "signal")
     if reason in ("", "exit") and answer.get("exit_code") is not None:
         return f"exited with code {answer['exit_code']}"
     if state == "killed" and reason in _ENDED:
-        return _ENDED[reason] + (f" ({line(signal)})" if signal else "")
-    why = " ".join(line(part) for part in (reason if reason != "signal" else "", signal) if part)
+        return _ENDED[reason] + (f" ({visible(signal)})" if signal else "")
+    why = " ".join(visible(part) for part in (reason if reason != "signal" else "", signal) if part)
     code = f" (code {answer['exit_code']})" if answer.get("exit_code") is not None else ""
     return f"{state}: {why}{code}" if why else str(state)
 
@@ -116,7 +117,7 @@ def _facts(answer: dict[str, object], now: float) -> list[str]:
             facts.append(f"its supervisor is stopped: kill -CONT {answer['supervisor_pid']}")
         elif answer.get("waiting_for_input"):
             prompt = text_of(answer, "prompt")
-            facts.append(f"waits for input: {line(prompt)}" if prompt else "waits for input")
+            facts.append(f"waits for input: {visible(prompt)}" if prompt else "waits for input")
         elif number_of(answer, "idle_ms") >= limits.SILENT_MS:
             facts.append(f"silent for {duration(number_of(answer, 'idle_ms'))}")
         if answer.get("timeout_ms"):
@@ -134,12 +135,12 @@ def _place(answer: dict[str, object]) -> str:
     cpu = number_of(usage, "user_ms") + number_of(usage, "system_ms")
     memory = number_of(usage, "memory_bytes") or number_of(usage, "peak_memory_bytes")  # now, or the most
     parts = [
-        f"on {line(text_of(answer, 'host'))}" if answer.get("host") not in (None, "local") else "",
+        f"on {visible(text_of(answer, 'host'))}" if answer.get("host") not in (None, "local") else "",
         f"pid {answer['pid']}" if answer["state"] == "running" and answer.get("pid") else "",
         f"CPU {duration(cpu)}" if usage else "",
         f"memory {size(memory)}" if memory else "",
         f"{usage['processes']} processes" if answer["state"] == "running" and number_of(usage, "processes") > 1 else "",
-        f"tags {' '.join(map(line, texts_of(answer, 'tags')))}" if answer.get("tags") else "",
+        f"tags {' '.join(map(visible, texts_of(answer, 'tags')))}" if answer.get("tags") else "",
     ]
     return ", ".join(filter(None, parts))
 
@@ -153,10 +154,10 @@ def _fired(answer: dict[str, object]) -> str:
     about = text_of(fired, "line") or next(
         (str(fired[name]) for name in ("port", "http", "file") if fired.get(name)), ""
     )
-    return f"{line(str(fired['condition']))}: {line(about)}" if about else line(str(fired["condition"]))
+    return f"{visible(str(fired['condition']))}: {visible(about)}" if about else visible(str(fired["condition"]))
 
 
 def _survivors(answer: dict[str, object]) -> str:
     alive = entries_of(answer, "survivors")
-    some = ", ".join(f"{one['pid']} {line(text_of(one, 'command'))}" for one in alive[:3])
+    some = ", ".join(f"{one['pid']} {visible(text_of(one, 'command'))}" for one in alive[:3])
     return f"still alive: {some}{f' and {len(alive) - 3} more' if len(alive) > 3 else ''}" if alive else ""

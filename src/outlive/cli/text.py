@@ -34,16 +34,11 @@ class Style:
         return f"\x1b[{code}m{text}\x1b[0m" if self.colour and code else text
 
 
-def line(text: str) -> str:
-    """Return one line, with escapes for what is not seen; dropping it would hide that it is there."""
-    return visible(text)
-
-
 def table(
     head: tuple[str, ...], rows: list[list[str]], style: Style, *, colours: list[str | None] | None = None
 ) -> str:
     """Return left-aligned columns; rows are cut at the width of the terminal. A colour applies to its whole row."""
-    shown = [list(head), *([line(cell) for cell in row] for row in rows)]
+    shown = [list(head), *([visible(cell) for cell in row] for row in rows)]
     widths = [max(map(columns, cells)) for cells in zip(*shown, strict=True)]
     lines = []
     for at, row in enumerate(shown):

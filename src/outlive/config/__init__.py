@@ -50,43 +50,42 @@ class Setting(Value):
     needed: str | None = None  # what to do where the section is written without it; None: nothing
 
 
-# section → key → (type, default). `OUTLIVE_<SECTION>_<KEY>` in the environment wins over the file. Parts have sections of
-# their own (file.known)
-KEYS: dict[str, dict[str, tuple[str, object]]] = {
-    "shell": {"unix": (STRINGS, None), "windows": (STRINGS, None)},
+# section → key. `OUTLIVE_<SECTION>_<KEY>` in the environment wins over the file. Parts have sections of their own (file.known)
+KEYS: dict[str, dict[str, Setting]] = {
+    "shell": {"unix": Setting(STRINGS), "windows": Setting(STRINGS)},
     "exec": {
-        "background_ms": ("integer", limits.YIELD_MS),
-        "timeout_sec": ("number", limits.MCP_TIMEOUT_S),
+        "background_ms": Setting("integer", limits.YIELD_MS),
+        "timeout_sec": Setting("number", limits.MCP_TIMEOUT_S, most=limits.MAX_DURATION_MS // 1000),
         # Not set: limits.MCP_SHOWN_BYTES over MCP, limits.SHOWN_BYTES on the command line
-        "max_output_bytes": ("integer", None),
-        "pending_max_output_bytes": ("integer", None),  # not set: as the one above
-        "cleanup_ms": ("integer", 1_800_000),
-        "quota_bytes": ("integer", limits.QUOTA_BYTES),
+        "max_output_bytes": Setting("integer"),
+        "pending_max_output_bytes": Setting("integer"),  # not set: as the one above
+        "cleanup_ms": Setting("integer", 1_800_000),
+        "quota_bytes": Setting("integer", limits.QUOTA_BYTES),
         # Each job in a transient scope of its own (systemd.scope(5))
-        "systemd_scope": ("boolean", False),
+        "systemd_scope": Setting("boolean", False),
         # Where jobs run that name no host
-        "host": ("string", LOCAL),
+        "host": Setting("string", LOCAL),
         # Not set: keep, or kill where exec is the only tool
-        "on_cancel": ("keep|kill", None),
-        "notify_on_exit": ("boolean", True),
-        "notify_on_exit_empty_success": ("boolean", False),
+        "on_cancel": Setting("keep|kill"),
+        "notify_on_exit": Setting("boolean", True),
+        "notify_on_exit_empty_success": Setting("boolean", False),
     },
     "output": {
         # What of output is shown that is longer than an answer may be: render/sources.py
-        "show": ("auto|plain", "auto"),
+        "show": Setting("auto|plain", "auto"),
         # Which lines report a failure, besides those built in: parts/failures/lines/problem_matchers.py, in the file alone
-        "problem_matcher": (TABLES, ()),
+        "problem_matcher": Setting(TABLES, ()),
     },
-    "serve": {"workdir": ("string", None)},
+    "serve": {"workdir": Setting(PATH)},
     "sandbox": {},  # parts/sandbox/settings.py
     "gc": {
-        "older_than": (DURATION, limits.GC_OLDER_THAN),
-        "max_jobs": ("integer", None),
-        "max_bytes": ("integer", None),
+        "older_than": Setting(DURATION, limits.GC_OLDER_THAN),
+        "max_jobs": Setting("integer"),
+        "max_bytes": Setting("integer"),
         # Of the file system that the job root is on; 0: no limit
-        "max_percent": ("number", limits.GC_MAX_PERCENT),
+        "max_percent": Setting("number", limits.GC_MAX_PERCENT, most=100),
         # The other settings of this section are enforced without a call of gc
-        "automatic": ("boolean", True),
+        "automatic": Setting("boolean", True),
     },
     "programs": {},  # NAME = "/path" of a program that outlive runs itself (system/own_programs.py), in the file alone
     "hosts": {},  # [hosts.NAME]: parts/hosts/settings.py, in the file alone
@@ -112,7 +111,7 @@ class Config:
         self.ignored = ignored
 
     def get(self, section: str, key: str) -> Any:
-        return self._values.get((section, key), KEYS[section][key][1])
+        return self._values.get((section, key), KEYS[section][key].default)
 
     def has(self, section: str) -> bool:
         """Return whether anything of this section was set."""

@@ -251,20 +251,11 @@ def _check_host(config: Config, path: str) -> None:
         raise misconfigured(f"{path}: exec.host names no host: {name!r}", hint)
 
 
-# Least and most of numbers, where that is not 0 and any
-_RANGES: dict[tuple[str, str], tuple[int | None, int | None]] = {
-    ("exec", "timeout_sec"): (None, limits.MAX_DURATION_MS // 1000),
-    ("gc", "max_percent"): (None, 100),
-}
-
-
 @cache
 def known() -> Mapping[str, Mapping[str, Setting]]:
     """Return the keys of each section, with those that parts add; none of a section whose part is not installed, or that has a
     table for each name."""
-    keys: dict[str, dict[str, Setting]] = {section: {} for section in (*KEYS, *parts.SECTIONS, *parts.TABLES)}
-    for section, own in KEYS.items():
-        keys[section] = {key: Setting(*about, *_RANGES.get((section, key), ())) for key, about in own.items()}
+    keys = {section: {**KEYS.get(section, {})} for section in (*KEYS, *parts.SECTIONS, *parts.TABLES)}
     for part in parts.every():
         for section, place in part.settings.items():
             keys[section] |= resolve_name(place)
@@ -298,8 +289,6 @@ def _checked(section: str, key: str, value: Any, where: str) -> object:
         raise misconfigured(f"{where}: {section}.{key} is at least {least}, not {value}")
     if most is not None and value > most:
         raise misconfigured(f"{where}: {section}.{key} is at most {most}, not {value}")
-    if (section, key) == ("serve", "workdir") and not os.path.isabs(value):
-        raise misconfigured(f"{where}: serve.workdir is an absolute path, not {value!r}")
     if kind in (DURATION, DURATION_OR_0):
         _measured(partial(duration_ms, bare_unit=None), value, f"{section}.{key}", where)
     return value

@@ -43,30 +43,21 @@ class Rights(Record):
         else:
             who = f"the token {self.token}"
             hint = f"`outlive token add NAME` {_WITHOUT[level]} makes a token that has it."
-        raise self._denied(f"{doing} needs the right to {_DOES[level]}, which {who} does not have", hint, right=level)
-
-    def require_approving(self) -> None:
-        """Raise `denied` if the caller's answer to a form approves nothing, nor denies."""
-        if not self.approves:
-            raise self._denied(
-                f"the token {self.token} neither approves nor denies",
-                "`outlive approve` and `outlive deny` do, and `outlive token add NAME --approves` makes a token that may.",
-                right="approves",
-            )
+        raise self.denied(f"{doing} needs the right to {_DOES[level]}, which {who} does not have", hint, right=level)
 
     def require_inside(self, path: str) -> None:
         """Raise `denied` if this directory is not the caller's, nor below it."""
         if self.workdir is None:
             return
         if self.workdir_id is not None and self.workdir_id != identity_of(self.workdir):
-            raise self._denied(
+            raise self.denied(
                 f"another directory stands in the place of {self.workdir}, in which jobs of the token {self.token} run",
                 "a job may have replaced it. Look at it, and make a new token.",
                 right="workdir",
             )
         inside, real = os.path.realpath(self.workdir), os.path.realpath(path)
         if real != inside and not real.startswith(inside.rstrip("/") + "/"):
-            raise self._denied(
+            raise self.denied(
                 f"jobs of the token {self.token} run in {self.workdir} or below it, not in {path}",
                 "`outlive token add NAME --workdir DIR` makes a token for another directory.",
                 right="workdir",
@@ -75,13 +66,14 @@ class Rights(Record):
     def require_here(self, there: str) -> None:
         """Raise `denied` for a directory of another machine: the caller's is one of this machine."""
         if self.workdir is not None:
-            raise self._denied(
+            raise self.denied(
                 f"jobs of the token {self.token} run in {self.workdir} or below it, not on another machine in {there}",
                 "`outlive token add NAME` without --workdir makes a token for jobs there.",
                 right="workdir",
             )
 
-    def _denied(self, message: str, hint: str, **details: object) -> OutliveError:
+    def denied(self, message: str, hint: str, **details: object) -> OutliveError:
+        """Return the error `denied`; `details` name the right that the caller has not."""
         token = {} if self.token is None else {"token": self.token}
         return OutliveError("denied", message, hint=f"Tell the user: {hint}", details={**details, **token})
 

@@ -46,9 +46,7 @@ class Principal(Value):
     inbox: Inbox | None = None  # the notices of the caller's jobs; the command line has none
     scope: str | None = None  # is recorded with the jobs that the caller makes
     wall: str | None = None  # the scope whose jobs alone exist for this caller; None: all jobs do
-    rights: Rights | None = None  # what the caller may do, and in which directory; None: all
-    # The most that this caller's jobs may do: {"mode", "network"} of a sandbox, both may be missing
-    ceiling: dict[str, str] | None = None
+    rights: Rights = Rights()  # what the caller may do, and in which directory
     token: str | None = None  # the name of the caller's token, over HTTP
     at_terminal: bool = False  # a person at the page of `outlive ui`, who types into every job, as at a terminal
 
@@ -82,7 +80,7 @@ class Context:
         detail: str = "full",
         flags: Mapping[str, str | None] = _NONE,
     ) -> None:
-        know(caller.config, caller.env, caller.cwd, None if caller.rights is None else caller.rights.workdir)
+        know(caller.config, caller.env, caller.cwd, caller.rights.workdir)
         self.caller = caller
         # What most verbs need of it
         self.store, self.config, self.inbox = caller.store, caller.config, caller.inbox

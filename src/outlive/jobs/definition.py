@@ -105,7 +105,7 @@ def plan(ctx: Context, job_id: str, *, start_now: bool, **args: Any) -> Plan:
         kept=parts.kept(ctx, args),
     )
     require_possible(ctx.caller, definition, host)
-    unneeded = args.get("elevated") and not (ctx.config.uses("sandbox") or ctx.caller.ceiling)
+    unneeded = args.get("elevated") and not (ctx.config.uses("sandbox") or ctx.caller.rights.sandbox)
     hints = ["elevated has no effect: no sandbox is configured."] if unneeded else []
     hints += _milliseconds_meant(ctx.caller, definition.timeout_ms)
     hints += command_module.lost_with_its_shell(ctx.caller, words, shell)
@@ -156,8 +156,7 @@ def directory_on(caller: Principal, host: Host | None, given: str | None) -> str
     there = None if host is None else host.engine.directory(host, given)
     if there is None:
         return working_directory(caller, given)
-    if caller.rights:
-        caller.rights.require_here(there)
+    caller.rights.require_here(there)
     return there
 
 
@@ -191,8 +190,7 @@ def working_directory(caller: Principal, given: str | None) -> str:
         raise invalid("cwd", f"{path} is not a directory; nothing was run", hint=_EXISTING)
     if not os.access(path, os.X_OK):
         raise invalid("cwd", f"the directory {path} may not be entered; nothing was run")
-    if caller.rights is not None:
-        caller.rights.require_inside(path)
+    caller.rights.require_inside(path)
     return path
 
 
@@ -359,7 +357,7 @@ def notification(
     `fields` are the caller's names of the two. Errors: invalid_argument, denied.
     """
     changed = before or Notification()
-    if caller.rights is not None and (command is not None or file is not None):  # a shell may read the file later
+    if command is not None or file is not None:  # a shell may read the file later
         caller.rights.require(EXEC, fields[1] if command is None else fields[0])
     if command is not None:
         if not command.strip():

@@ -94,7 +94,7 @@ def checked(
     def field(member: str) -> str:
         return "watch" if prefix is None else prefix + member
 
-    if caller.rights is not None and (asked["command"] is not None or asked["file"] is not None):
+    if asked["command"] is not None or asked["file"] is not None:
         caller.rights.require(EXEC, "the command or file of a watch")
     pattern, kind, stream = asked.get("pattern"), asked["match_type"], asked["stream"]
     if not isinstance(pattern, str):

@@ -1,8 +1,7 @@
 """What a part adds to a server: requests of its own, and what is around the calls of the two tools.
 
 An extension is made once for a server, and serves all of its clients. A call of one of the two tools meets its hooks in
-this order: `run` is around the verb; `in_place` sees its answer; `answered` comes when that is whole, with the notices of
-other jobs. A request
+this order: `run` is around the verb; `answered` comes when its answer is whole, with the notices of other jobs. A request
 of another method, or a call of a tool of a part, meets neither.
 """
 
@@ -48,7 +47,8 @@ class Call(Value):
 
 
 class Instead(Value):
-    """A result that a call is answered with in place of its answer. `sent` is called with whether it has been written."""
+    """A result that a call is answered with in place of its answer. `sent` is called with whether it has been written. The
+    notices of other jobs come with the next answer."""
 
     result: HandlerResult
     sent: Callable[[bool], None] | None = None
@@ -79,11 +79,6 @@ class Extension:
         refused or has failed, and raises only if the call is cancelled. What is around it may be replaced: what is
         called when it begins, whether a request waits for it. Where none waits, an answer is the only result."""
         return await go(around)
-
-    def in_place(self, call: Call, answer: Answer) -> Instead | None:
-        """Return a result that a call is answered with in place of this answer, which no part has replaced; None: the answer.
-        The notices of other jobs come with the next one."""
-        return None
 
     def answered(self, call: Call, answer: Answer) -> None:
         """Take note of the answer that a call is about to get."""

@@ -2,38 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 
-def encodable_members(members: dict[str, object]) -> dict[str, object]:
-    """Return an object without lone surrogates: itself, if it has none. A path that is not UTF-8 would end the SDK's
-    writer, and the server.
+
+def encodable_members(members: Mapping[str, object]) -> dict[str, object]:
+    """Return an object without lone surrogates. A path that is not UTF-8 would end the SDK's writer, and the server.
 
     Errors: TypeError for a value that JSON does not have.
     """
-    return members if _is_encodable(members) else {encodable_text(name): _encodable(members[name]) for name in members}
-
-
-def _is_encodable(members: dict[str, object]) -> bool:
-    """Return whether an object is sent as it is."""
-    each: list[object] = [members]
-    for value in each:  # which grows meanwhile
-        if isinstance(value, str):
-            if encodable_text(value) is not value:
-                return False
-        elif isinstance(value, dict):
-            each += [*value, *value.values()]
-        elif isinstance(value, list):
-            each += value
-        elif not (value is None or isinstance(value, (bool, int, float))):
-            return False
-    return True
+    return {encodable_text(name): _encodable(value) for name, value in members.items()}
 
 
 def _encodable(value: object) -> object:
-    """Return the value with every text in it changed, names of members too."""
+    """Return the value with every text in it changed."""
     if isinstance(value, str):
         return encodable_text(value)
     if isinstance(value, dict):
-        return {encodable_text(name): _encodable(one) for name, one in value.items()}
+        return encodable_members(value)
     if isinstance(value, (list, tuple)):
         return [_encodable(one) for one in value]
     if value is None or isinstance(value, (bool, int, float)):

@@ -7,7 +7,7 @@ from __future__ import annotations
 import json
 import sys
 import traceback
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 from typing import Any
@@ -92,7 +92,8 @@ class Handlers:
             capabilities=capabilities_of(ctx),
             workdir_required=self._workdir_required,
         )
-        return types.ListToolsResult(tools=tool_list(self._calls.tools.offers, self._calls.config, audience))
+        tools = listing.tools(self._calls.tools.offers, self._calls.config, audience)
+        return types.ListToolsResult(tools=[types.Tool.model_validate(tool) for tool in tools])
 
     async def call_tool(self, ctx: Request, params: types.CallToolRequestParams) -> HandlerResult:
         for extension in self._extensions:
@@ -107,11 +108,6 @@ class Handlers:
         if isinstance(answer, Instead):
             self._note(ctx, answer.sent)
             return answer.result
-        for extension in self._extensions:
-            instead = extension.in_place(call, answer)
-            if instead is not None:
-                self._note(ctx, instead.sent)
-                return instead.result
         sent = self._calls.notices(caller, answer)
         answer |= {"notices": sent.notices} if sent.notices else {}
         for extension in self._extensions:
@@ -150,19 +146,10 @@ class Handlers:
         try:
             if around.goes_on is not None:
                 return await around.goes_on()
-            return await self._calls.run(
-                params.name,
-                params.arguments or {},
-                call.caller,
-                Around(
-                    begun=around.begun,
-                    cancelled=partial(self._is_cancelled, ctx),
-                    start_soon=ctx.lifespan_context.start_soon,
-                    asks=around.asks,
-                    is_awaited=around.is_awaited,
-                    handle=around.handle,
-                ),
+            within = around.changed(
+                cancelled=partial(self._is_cancelled, ctx), start_soon=ctx.lifespan_context.start_soon
             )
+            return await self._calls.run(params.name, params.arguments or {}, call.caller, within)
         except OutliveError as error:
             if error.code == "internal_error":
                 traceback.print_exc(file=sys.stderr)
@@ -176,12 +163,6 @@ class Handlers:
         if ctx.request is not None and ctx.protocol_version in MODERN_PROTOCOL_VERSIONS:
             return not self._calls.is_stopping()  # its request was dropped, which is how it is done there
         return private_parts.is_cancelled(ctx)
-
-
-def tool_list(
-    offers: Collection[str], config: Config, audience: listing.Audience = listing.Audience()
-) -> list[types.Tool]:
-    return [types.Tool.model_validate(tool) for tool in listing.tools(offers, config, audience)]
 
 
 class OutliveServer(Server[TaskGroup]):

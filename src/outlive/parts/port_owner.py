@@ -18,6 +18,7 @@ from outlive.store.inspection.inspection import Inspection
 from outlive.store.job_dir import JobDir
 from outlive.system import process, tree
 
+_HELD_S = 0.3  # a wait for a port that another program has seen to hold for so long ends
 _FRESH_S = 0.1  # an answer about the same sockets is good for so long: all of /proc is read for it
 # They hold a port for what runs in a container, which may be the job's
 _PROXIES = frozenset((b"docker-proxy", b"rootlessport", b"slirp4netns", b"pasta", b"pasta.avx2", b"conmon", b"rootlesskit"))  # fmt: skip
@@ -77,7 +78,7 @@ class PortOwner:
         if self._since is None or self._since[0] != holder.pid:
             self._since = (holder.pid, now)
         # A job that ends because the port is taken does so by then: its own words say more
-        is_settled = now - self._since[1] >= limits.PORT_HELD_S
+        is_settled = now - self._since[1] >= _HELD_S
         self.held = holder if is_settled and not tcp.is_shared(holder.address, self._port) else None
 
     def _looked_up(self, inspection: Inspection, listening: list[tcp.Listener]) -> Owner:
@@ -140,8 +141,10 @@ class PortOwner:
 def sees_processes(caller: Principal) -> bool:
     """Return whether a caller could see with ps(1) which processes there are. A caller over MCP cannot whose jobs may have a
     sandbox, nor can a caller that may run no command; to one behind a wall those of the jobs of others do not exist."""
-    is_bounded = caller.face == "mcp" and (caller.config.uses("sandbox") or caller.ceiling or caller.wall is not None)
-    return not is_bounded and (caller.rights is None or caller.rights.allows(EXEC))
+    is_bounded = caller.face == "mcp" and (
+        caller.config.uses("sandbox") or caller.rights.sandbox or caller.wall is not None
+    )
+    return not is_bounded and caller.rights.allows(EXEC)
 
 
 def has_own_network(inspection: Inspection) -> bool:

@@ -169,22 +169,18 @@ def lines_kept(lines: Lines, start: int, stop: int) -> int:
     return lines.before(stop) - lines.before(start) - gone
 
 
-class View:
+class View(Value):
     """At most `max_bytes` of text, with escape sequences if `raw`. `show`: what is chosen of longer output; `auto`:
     the lines that report a failure, which `matchers` of the configuration and those built in name, the end and the beginning; `plain`: the
     beginning and the end. `decoding` of the output (`decoding` in window.py)."""
 
-    def __init__(
-        self,
-        max_bytes: int,
-        raw: bool = False,
-        show: str = PLAIN,
-        matchers: tuple[Any, ...] = (),
-        decoding: Decoding | None = None,
-    ) -> None:
-        self.max_bytes, self.raw, self.show, self.matchers, self.decoding = max_bytes, raw, show, matchers, decoding
-        self.replay = False  # as of a Source
-        self.goes_on = False  # the command works: of steps that are all alike only the last ones are shown
+    max_bytes: int
+    raw: bool = False
+    show: str = PLAIN
+    matchers: tuple[Any, ...] = ()
+    decoding: Decoding | None = None
+    replay: bool = False  # as of a Source
+    goes_on: bool = False  # the command works: of steps that are all alike only the last ones are shown
 
 
 def view_of(
@@ -192,6 +188,4 @@ def view_of(
 ) -> View:
     """Return the view of a call."""
     matchers = config.get("output", "problem_matcher")
-    view = View(max_bytes, raw, show or config.get("output", "show"), matchers, decoding)
-    view.replay = True
-    return view
+    return View(max_bytes, raw, show or config.get("output", "show"), matchers, decoding, replay=True)

@@ -11,7 +11,7 @@ from outlive.verbs.spec import DETAIL, Verb
 def help_(ctx: Context) -> Help:
     """Return what each action does that the caller may use, and its arguments."""
     offered = [verbs.load(name) for name in verbs.offered() if name != "run"]
-    allowed = [verb for verb in offered if ctx.caller.rights is None or ctx.caller.rights.allows(verb.right)]
+    allowed = [verb for verb in offered if ctx.caller.rights.allows(verb.right)]
     return Help(actions={verb.action: _line(verb) for verb in allowed})
 
 

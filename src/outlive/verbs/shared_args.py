@@ -52,7 +52,7 @@ _OWN = (
     Arg("command", WORDS, "The command: a shell string, or several words that run as they stand.", required=True,
         cli="COMMAND", metavar="COMMAND [ARG...]", mcp_help="A shell string, or words that run as they stand"),
     Arg("script", STR, "File with the shell string, instead of COMMAND; -: this command's stdin. At most 8 MiB.", mcp="",
-        metavar="FILE|-"),
+        metavar="FILE|-", stands_for="command"),
     Arg("cwd", STR, "Directory to run in; must exist (default: the current one). A `cd` or `export` of another job does not "
         "last.", mcp="workdir", aliases=("cwd",), metavar="DIR",
         mcp_help="default: the server's; `cd` and `export` do not last"),

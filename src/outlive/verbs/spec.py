@@ -173,8 +173,6 @@ class Verb(Value):
     # part has for its --follow (`follows`, part.py)
     follow: str = ""
     at_terminal: bool = False  # a person at a terminal gets `follow` without asking for it
-    # `module:function` that asks a person at a terminal whether the verb is to run: (ctx, **arguments). Errors: invalid_state
-    confirm: str = ""
     store: bool = True  # False: it answers even where the root is unsafe or full
     configuration: bool = True  # False: it answers even where the configuration is broken
     long: bool = False  # it may take long, so a person is shown how far it is

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from outlive.cli import human
-from outlive.cli.text import Style, columns, line, table
+from outlive.cli.text import Style, columns, table
+from outlive.core.quoted import visible
 from outlive.core.units import seconds_of
 
 NOW = "2026-03-15T12:00:00.000Z"
@@ -131,7 +132,7 @@ def test_no_control_character_reaches_the_terminal() -> None:
 
 def test_a_name_with_a_line_break_stays_in_its_row() -> None:
     assert len(human.answer(listed(job(name="a\nb\u2028c")), STYLE).splitlines()) == 2
-    assert line("a\nb\t\x1b") == "a\\nb\\t\\e"
+    assert visible("a\nb\t\x1b") == "a\\nb\\t\\e"
 
 
 def test_an_answer_with_v_is_its_fields_and_below_them_the_output() -> None:

@@ -36,7 +36,9 @@ def test_every_verb_says_to_a_person_that_there_is_no_such_job(cli: Cli, name: s
     assert hint.startswith("hint: A job is named by its id")
 
 
-@pytest.mark.parametrize("words", [("attach",), ("log", "-f"), ("log", "--follow"), ("run", "-f"), ("completion",)])
+@pytest.mark.parametrize(
+    "words", [("attach",), ("log", "-f"), ("log", "--follow"), ("run", "-f"), ("completion",), ("mcp", "--bogus")]
+)
 def test_what_prints_text_says_a_mistake_as_a_sentence_at_a_terminal(cli: Cli, words: tuple[str, ...]) -> None:
     seen = told(*words, status=2)
     assert "usage: outlive" in seen

@@ -17,8 +17,8 @@ from mcp import Client, types
 
 from outlive.jobs.conditions import parse
 from outlive.jobs.context import Context
-from outlive.mcp import introduction, private_parts, server
-from outlive.mcp.tools import offer
+from outlive.mcp import introduction, private_parts
+from outlive.mcp.tools import listing, offer
 from outlive.mcp.tools.arguments import Tools
 from outlive.mcp.tools.call import Calls
 from outlive.verbs.spec import INT
@@ -143,7 +143,7 @@ REAL = Tools(("exec", "process"), CONFIG)
 
 def test_what_is_offered_is_small_and_portable() -> None:
     """Every conversation pays for this."""
-    listed = server.tool_list(REAL.offers, CONFIG)
+    listed = [types.Tool.model_validate(tool) for tool in listing.tools(REAL.offers, CONFIG)]
     wire = json.dumps([tool.model_dump(by_alias=True, exclude_none=True) for tool in listed], separators=(",", ":"))
     assert [tool.name for tool in listed] == ["exec", "process"]
     assert "$ref" not in wire

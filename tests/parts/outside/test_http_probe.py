@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from outlive import limits
+from outlive.parts.outside import http_get
 from outlive.parts.outside.http_get import status_of
 
 
@@ -45,7 +45,7 @@ def _drips(line: socket.socket) -> None:
 def test_a_server_that_never_comes_to_its_answer_keeps_nobody(
     answer: Callable[[socket.socket], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(limits, "HTTP_S", 0.2)
+    monkeypatch.setattr(http_get, "HTTP_S", 0.2)
     with server(answer) as url:
         assert status_of(url).status is None
 

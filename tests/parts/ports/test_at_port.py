@@ -27,7 +27,7 @@ SANDBOXED = Config({("sandbox", "mode"): "read-only"}, None)
         ({"face": "mcp"}, True),
         ({"face": "mcp", "rights": Rights()}, True),
         ({"face": "mcp", "wall": "stdio:me"}, False),
-        ({"face": "mcp", "ceiling": {"mode": "read-only"}}, False),
+        ({"face": "mcp", "rights": Rights(sandbox={"mode": "read-only"})}, False),
         ({"face": "mcp", "config": SANDBOXED}, False),
         ({"face": "mcp", "rights": Rights(level="read")}, False),
         ({"face": "mcp", "rights": Rights(level="control")}, False),

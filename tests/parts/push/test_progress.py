@@ -8,7 +8,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from outlive import limits, verbs
+from outlive import verbs
 from outlive.jobs.context import Context
 from outlive.mcp.masking import Masking
 from outlive.parts.push import progress
@@ -27,7 +27,7 @@ def mcp_session(shared_session: McpSession) -> McpSession:
 
 def _rises(told: list[Progress]) -> bool:
     done = [one.done for one in told]
-    return done == sorted(set(done)) and done[0] >= limits.PROGRESS_EVERY_S
+    return done == sorted(set(done)) and done[0] >= progress.EVERY_S
 
 
 @MODERN_FIRST
@@ -72,7 +72,7 @@ def test_nothing_is_told_without_a_token_and_nothing_after_the_answer(shared_raw
     assert {one["method"] for one in raw.others} == {"notifications/progress"}
     assert {one["params"]["progressToken"] for one in raw.others} == {"mine"}
     before = len(raw.others)
-    later = raw.begin_call("exec", command=f"sleep {2 * limits.PROGRESS_EVERY_S}")
+    later = raw.begin_call("exec", command=f"sleep {2 * progress.EVERY_S}")
     assert raw.tool_answer(later)["exit_code"] == 0
     assert len(raw.others) == before
 
@@ -108,7 +108,7 @@ def test_a_call_that_is_taken_back_is_told_of_no_more(shared_raw: RawMcp, work: 
     raw.cancel(call)
     raw.call("process", action="list")  # the cancellation was read before this
     before = len(raw.others)
-    assert raw.call("exec", command=f"sleep {2 * limits.PROGRESS_EVERY_S}")["exit_code"] == 0
+    assert raw.call("exec", command=f"sleep {2 * progress.EVERY_S}")["exit_code"] == 0
     assert len(raw.others) == before
     (work / "go").touch()
 
@@ -117,26 +117,26 @@ def test_a_call_that_is_taken_back_is_told_of_no_more(shared_raw: RawMcp, work: 
 
 
 def test_the_heartbeat_is_one_that_clients_count_on() -> None:
-    assert limits.PROGRESS_HEARTBEAT_S + limits.PROGRESS_EVERY_S <= 10
+    assert progress.HEARTBEAT_S + progress.EVERY_S <= 10
 
 
 def test_the_same_line_is_told_again_as_a_heartbeat_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits, "PROGRESS_EVERY_S", 0.01)
+    monkeypatch.setattr(progress, "EVERY_S", 0.01)
     lines = ["a", "a", "a", "b", "b", "c"]
     monkeypatch.setattr(progress, "message_of", lambda *_: lines.pop(0) if len(lines) > 1 else lines[0])
     assert _messages(3) == ["a", "b", "c"]
 
 
 def test_a_job_that_says_nothing_new_has_a_heartbeat(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits, "PROGRESS_EVERY_S", 0.01)
-    monkeypatch.setattr(limits, "PROGRESS_HEARTBEAT_S", 0.03)
+    monkeypatch.setattr(progress, "EVERY_S", 0.01)
+    monkeypatch.setattr(progress, "HEARTBEAT_S", 0.03)
     monkeypatch.setattr(progress, "message_of", lambda *_: "the same")
     assert _messages(4) == ["the same"] * 4
 
 
 def test_a_call_that_works_on_many_jobs_tells_how_far_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits, "PROGRESS_EVERY_S", 0.01)
-    monkeypatch.setattr(limits, "PROGRESS_HEARTBEAT_S", 0.03)
+    monkeypatch.setattr(progress, "EVERY_S", 0.01)
+    monkeypatch.setattr(progress, "HEARTBEAT_S", 0.03)
     assert _messages(2, "gc", lambda: (5, 9, "jobs deleted")) == ["5 of 9 jobs deleted"] * 2
     assert _messages(1, "gc", lambda: (5000, None, "jobs looked at")) == ["5,000 jobs looked at"]
 

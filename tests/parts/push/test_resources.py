@@ -15,6 +15,7 @@ import pytest
 from mcp import MCPError, types
 
 from outlive import limits
+from outlive.parts.push.subscriptions import UPDATE_EVERY_S
 from support import pair, processes
 from support.cli import Cli
 from support.commands import GATE
@@ -309,7 +310,7 @@ def test_a_flood_of_output_is_a_trickle_of_updates(mcp_session: McpSession, work
         until(lambda: not _is_followed(mcp_session, job), what="the end of following")
         mcp_session.tools()  # whatever was sent before this answer is here
         assert ended["state"] == "exited"
-        assert 1 < mcp_session.updates(uri) <= ended["duration_ms"] / 1000 / limits.UPDATE_EVERY_S + 2
+        assert 1 < mcp_session.updates(uri) <= ended["duration_ms"] / 1000 / UPDATE_EVERY_S + 2
 
 
 def test_a_killed_supervisor_costs_no_update(mcp_session: McpSession, work: Path) -> None:

@@ -26,13 +26,12 @@ def new_output(inspection: Inspection, job: JobDir, output: Output, since: int, 
     state = inspection.state
     # What a program prints that answers what was typed was asked for, all of it
     takes_input = inspection.definition.pty or inspection.definition.stdin == "open"
-    view.goes_on = not (state.finished or takes_input)
     return shown or window.show(
         job,
         output,
         since,
         output.end,
-        view,
+        view.changed(goes_on=not (state.finished or takes_input)),
         more=not state.finished,
         failed=state.finished and state.ended_badly,
     )

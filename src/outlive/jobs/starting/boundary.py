@@ -91,7 +91,7 @@ class Boundary:
 
 def applies(caller: Principal) -> bool:
     """Return whether jobs of this caller may have a boundary, whatever a call asks for."""
-    return caller.config.uses("sandbox") or bool(caller.ceiling)
+    return caller.config.uses("sandbox") or bool(caller.rights.sandbox)
 
 
 def of_call(caller: Principal, host: Host | None, cwd: str, args: dict[str, Any]) -> Sandbox | None:

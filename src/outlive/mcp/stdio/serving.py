@@ -9,7 +9,7 @@ import anyio
 from anyio.abc import TaskGroup
 from mcp.server.lowlevel import Server
 
-from outlive.mcp import introduction, server, threads
+from outlive.mcp import server, threads
 from outlive.mcp.own_code import OwnCode
 from outlive.mcp.stdio import transport
 from outlive.mcp.stdio.session import Session, log
@@ -43,7 +43,7 @@ def build(session: Session) -> tuple[Calls, server.OutliveServer]:
         server.of_client(os.environ, isolate=settings.isolate),
         channel=settings.channel,
         answers=settings.answers,
-        workdir_required=introduction.in_plugin(os.environ),
+        workdir_required=session.workdir_required,
     )
 
 

@@ -66,7 +66,8 @@ class Session:
         self.wire = wire
         self.launcher: Launcher | None = None  # None until `prepare`
         self.environment: JobEnvironment | None = None
-        about = Introduction(settings.tools, channel=settings.channel, workdir_required=in_plugin(os.environ))
+        self.workdir_required = in_plugin(os.environ)
+        about = Introduction(settings.tools, channel=settings.channel, workdir_required=self.workdir_required)
         self.front = first_answers.FirstAnswers(about, self._tools)
 
     def serve_first(self) -> bool:
@@ -135,9 +136,7 @@ class Session:
 
     def _tools(self, client: str | None, capabilities: dict[str, object]) -> list[dict[str, object]]:
         schema = shown.has_output_schema(client, self.settings.answers)
-        audience = listing.Audience(
-            output_schema=schema, capabilities=capabilities, workdir_required=in_plugin(os.environ)
-        )
+        audience = listing.Audience(schema, capabilities=capabilities, workdir_required=self.workdir_required)
         return listing.tools(self.settings.tools, self.config, audience)
 
     def _has_jobs(self, client: str | None) -> bool:

@@ -125,41 +125,24 @@ class _Reader:
             await self._send(message)
 
     async def _send(self, message: SessionMessage) -> None:
-        number, cancelled, stream = _asks(message), _cancels(message), _listens(message)
-        if stream is not None and not self._requests.listen(stream):
-            said = f"{limits.FOLLOWED_RESOURCES} subscriptions are open already: end one first."
-            await self._refuse(Fault(stream, INTERNAL_ERROR, said))
-            return
-        if number is not None:
-            await self._requests.begin(number)
+        sent = message.message
+        if isinstance(sent, JSONRPCRequest):
+            if sent.method != _LISTEN:
+                await self._requests.begin(sent.id)
+            elif not self._requests.listen(sent.id):
+                said = f"{limits.FOLLOWED_RESOURCES} subscriptions are open already: end one first."
+                await self._refuse(Fault(sent.id, INTERNAL_ERROR, said))
+                return
         await self._to.send(message)
-        if cancelled is not None:
-            self._requests.end(cancelled)
+        if isinstance(sent, JSONRPCNotification) and sent.method == _CANCELLED:
+            cancelled = (sent.params or {}).get("requestId")
+            if cancelled is not None:
+                self._requests.end(cancelled)
 
     async def _refuse(self, fault: Fault) -> None:
         """Answer with an error what is not handed over."""
         error = JSONRPCError(jsonrpc="2.0", id=fault.number, error=ErrorData(code=fault.code, message=fault.message))
         await self._answers.send(SessionMessage(error))
-
-
-def _asks(message: SessionMessage) -> int | str | None:
-    """Return the id of a request that is answered without another message of the client."""
-    sent = message.message
-    return sent.id if isinstance(sent, JSONRPCRequest) and sent.method != _LISTEN else None
-
-
-def _listens(message: SessionMessage) -> int | str | None:
-    """Return the id of a request for a subscription."""
-    sent = message.message
-    return sent.id if isinstance(sent, JSONRPCRequest) and sent.method == _LISTEN else None
-
-
-def _cancels(message: SessionMessage) -> object:
-    """Return the id of the request that a message cancels, else None."""
-    sent = message.message
-    if not isinstance(sent, JSONRPCNotification) or sent.method != _CANCELLED:
-        return None
-    return (sent.params or {}).get("requestId")
 
 
 def _fault(message: SessionMessage | None, line: bytes) -> Fault | None:

@@ -91,7 +91,6 @@ class Calls:
         # The jobs whose ends a session was not told when the root was deleted
         self._lost: dict[tuple[str | None, ...], set[str]] = {}
         self._unsent: dict[int | str, Callable[[bool], None]] = {}
-        self._readers: dict[str, Reader] = {}
         self._longest_ms = cache(self._find_longest_ms)  # by client: its configuration may be large
         self.is_stopping: Callable[[], bool] = lambda: False  # whether this server is about to end
 
@@ -225,9 +224,7 @@ class Calls:
     async def answered(self, name: str, ctx: Context, given: Mapping[str, object]) -> dict[str, object]:
         """Return the envelope of any verb, for other uses than tool calls. Errors: OutliveError."""
         verb = verbs_module.load(name)
-        if name not in self._readers:
-            self._readers[name] = Reader(verb, name, defaults=defaults_of(verb, self.config))
-        args = self._readers[name].read(given)
+        args = Reader(verb, name, defaults=defaults_of(verb, self.config)).read(given)
         args.pop("detail", None)
         with _worded(verb):
             result: Answer = await threads.run(partial(verb.run, ctx, **args), caller=ctx.caller.owner)
@@ -279,7 +276,6 @@ class Calls:
             scope=caller.scope,
             wall=caller.wall,
             rights=rights,
-            ceiling=rights.sandbox,
             token=caller.rights.token,
             at_terminal=caller.at_terminal,
             cwd=directory,

@@ -115,8 +115,13 @@ def is_starter(ctx: Context, definition: Definition) -> bool:
 def take(ctx: Context, job: JobDir, state: str, always: bool, reason: str | None, *, by: str) -> None:
     """Write an answer down that came by a client. It has no effect if another one was first.
     Errors: denied, io_error."""
-    if ctx.caller.rights is not None:
-        ctx.caller.rights.require_approving()
+    rights = ctx.caller.rights
+    if not rights.approves:
+        raise rights.denied(
+            f"the token {rights.token} neither approves nor denies",
+            "`outlive approve` and `outlive deny` do, and `outlive token add NAME --approves` makes a token that may.",
+            right="approves",
+        )
     require_person(ctx.store, job.read_meta())
     _, first = _write(ctx, job, state, by, reason)
     if always and first:

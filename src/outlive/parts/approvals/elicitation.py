@@ -139,7 +139,7 @@ def of_task(about: Context, definition: Definition, job: JobDir) -> dict[str, ob
     """Return the `inputRequests` of a task whose job has not started for want of an approval: none if it was answered,
     for another client than the starter of the job, and for a client that approves nothing."""
     rights = about.caller.rights
-    may_answer = rights is not None and rights.allows(EXEC) and rights.approves and has_user()
+    may_answer = rights.allows(EXEC) and rights.approves and has_user()
     is_open = may_answer and asking.is_starter(about, definition) and written.read(job) is None
     form = question(definition) if is_open else None
     if form is None:

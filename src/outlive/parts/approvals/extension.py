@@ -32,13 +32,13 @@ class Approvals(Extension):
         asks = self._asks(call.ctx)
         if call.params.request_state is not None and asks is not None:
             around = around.changed(goes_on=partial(self._gone_on, call))
-        return await go(around.changed(asks=asks))
+        ran = await go(around.changed(asks=asks))
+        by_answer = asks is not None and call.params.request_state is None and elicitation.is_by_answer(call.ctx)
+        return ran if isinstance(ran, Instead) or not by_answer else self._question(call, ran) or ran
 
-    def in_place(self, call: Call, answer: Answer) -> Instead | None:
-        """Return the question about a job that waits for approval, where the answer of a call is the question."""
-        if call.params.request_state is not None or answer.get("type") not in SPAWNING or not is_pending(answer):
-            return None
-        if self._asks(call.ctx) is None or not elicitation.is_by_answer(call.ctx):
+    def _question(self, call: Call, answer: Answer) -> Instead | None:
+        """Return the question about a job that waits for approval, which a call is answered with."""
+        if answer.get("type") not in SPAWNING or not is_pending(answer):
             return None
         job_id = text_of(answer, "job_id")
         with lookup.open_known(self._calls.observer(call.caller).caller, job_id) as job:

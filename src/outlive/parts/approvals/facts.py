@@ -10,13 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
 
-from outlive import limits, parts
+from outlive import parts
 from outlive.core import quoted
 from outlive.core.record import Value
 from outlive.core.records import Definition, Notification
 from outlive.parts.approvals import asked
 from outlive.parts.approvals.asked import Approval
 
+FORM_CHARS = 4_000  # of what a form of a client asks about; more is approved at a terminal
 _MASKED = "(masked: its value is shown nowhere)"
 _LISTED = 3  # entries of a list in the sandbox; of more, which the configuration holds, their number is shown
 # Variables of env files whose values decide what runs. Other values of these files are stored nowhere
@@ -60,7 +61,7 @@ def fits_a_form(definition: Definition) -> bool:
     them."""
     given = asked.of(definition).input
     is_whole = definition.script is None and (given is None or given.text is not None)
-    return is_whole and len(text(definition)) <= limits.FORM_CHARS
+    return is_whole and len(text(definition)) <= FORM_CHARS
 
 
 def _pairs(definition: Definition) -> Iterator[tuple[str, str]]:

@@ -7,7 +7,6 @@ import threading
 import time
 from weakref import WeakSet
 
-from outlive import limits
 from outlive.core.ids import sha256
 from outlive.core.units import timestamp
 from outlive.errors import OutliveError
@@ -17,7 +16,7 @@ from outlive.jobs.starting.gate import OpenQuestion
 from outlive.jobs.starting.plan import Plan
 from outlive.parts.approvals import asked, files
 from outlive.parts.approvals.asked import Approval, GivenInput
-from outlive.parts.approvals.facts import decides
+from outlive.parts.approvals.facts import FORM_CHARS, decides
 from outlive.parts.approvals.person import namespaces
 from outlive.parts.policy.gate import OF_SINKS, sink_commands
 
@@ -62,7 +61,7 @@ def _asked(question: OpenQuestion, plan: Plan, noted: files.Noted) -> Approval:
     }
     given, data = None, plan.stdin_data
     if data is not None:
-        text = data.decode("utf-8", "surrogateescape") if len(data) <= limits.FORM_CHARS else None
+        text = data.decode("utf-8", "surrogateescape") if len(data) <= FORM_CHARS else None
         given = GivenInput(bytes=len(data), sha256=sha256(data), text=text)
     # With masked values only the process that asks can start it
     is_checked = definition.env_files and not definition.masked_env

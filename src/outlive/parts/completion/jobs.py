@@ -8,9 +8,9 @@ from contextlib import closing, suppress
 from itertools import islice
 from typing import Any
 
-from outlive.cli.text import line
 from outlive.config import Config
 from outlive.core.ids import short_id
+from outlive.core.quoted import visible
 from outlive.core.records import Definition
 from outlive.errors import OutliveError
 from outlive.jobs import lookup
@@ -29,7 +29,7 @@ def of(verb: str, word: str, root: str, env: Mapping[str, str]) -> list[tuple[st
     for job_id, definition, state in _newest(root, env):
         if is_for_running and state != "running":
             continue
-        about = f"{state}, {line(definition.name)}"
+        about = f"{state}, {visible(definition.name)}"
         title = definition.title
         is_taken = title and title.isprintable() and not title.startswith("-")  # else it would be an option
         if title and is_taken and verb not in _BY_ID and title.startswith(word):

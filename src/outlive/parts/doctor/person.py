@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from outlive.cli.human import label_of
-from outlive.cli.text import Style, line
+from outlive.cli.text import Style
 from outlive.core.members import Members, entries_of, text_of
+from outlive.core.quoted import visible
 
 _COLOURS = {"ok": "32", "warn": "33", "fail": "31"}
 
@@ -18,10 +19,10 @@ def for_person(answer: Members, style: Style, *, verbose: bool) -> str:
         status = text_of(check, "status")
         status = style.paint(status.ljust(4), _COLOURS.get(status))
         lines.append(
-            f"{status}  {line(label_of(text_of(check, 'name'))).ljust(width)}  {line(text_of(check, 'found'))}"
+            f"{status}  {visible(label_of(text_of(check, 'name'))).ljust(width)}  {visible(text_of(check, 'found'))}"
         )
         if check.get("advice"):
-            lines.append(f"{' ' * (width + 8)}→ {line(text_of(check, 'advice'))}")
+            lines.append(f"{' ' * (width + 8)}→ {visible(text_of(check, 'advice'))}")
     counts = [text_of(check, "status") for check in checks]
     verdict = f"{counts.count('fail')} failed, {counts.count('warn')} to think about"
     return "\n".join([*lines, "", verdict if set(counts) - {"ok"} else "All is well."]) + "\n"

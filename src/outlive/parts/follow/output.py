@@ -13,6 +13,7 @@ from typing import Any
 from outlive.cli import call, stdio, summary, text
 from outlive.cli.main import ANSWERED, INTERRUPTED, note_told
 from outlive.core.ids import short_id
+from outlive.core.quoted import visible
 from outlive.core.records import STREAMS
 from outlive.core.units import duration
 from outlive.errors import OutliveError, argument, invalid
@@ -163,7 +164,7 @@ def _wanted(pattern: str | None) -> Callable[[str], bool] | None:
 def _note(said: str, *, always: bool = False) -> None:
     """Tell the person about the job. A script reads how it ended from the exit status."""
     if always or os.isatty(2):
-        stdio.note(f"[{text.line(said)}]\n")
+        stdio.note(f"[{visible(said)}]\n")
 
 
 def _fills_its_terminal(ctx: Context, job: JobDir) -> bool:

@@ -18,7 +18,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from outlive import limits
 from outlive.core.record import Record
 from outlive.core.records import EXEC, GIT, NETWORKS, RIGHTS, SANDBOXES
 from outlive.core.rights import Rights, identity_of
@@ -27,11 +26,13 @@ from outlive.errors import OutliveError, from_os, invalid
 from outlive.store import atomic_file
 from outlive.store.root import Store
 
+_NAME_CHARS = 40
+_MOST_TOKENS = 100
 NAME, LOCK = ".tokens.json", ".tokens.lock"
 EVERYTHING = "*"  # the scope that sees the jobs of all others
 PREFIX = "outlive_"  # scanners for leaked secrets find tokens by such a prefix
 _SECRET_BYTES = 32
-_PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,%d}" % (limits.TOKEN_NAME_CHARS - 1))
+_PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,%d}" % (_NAME_CHARS - 1))
 
 
 class Token(Record):
@@ -163,8 +164,8 @@ class Tokens:
             if any(token.name == name for token in old):
                 hint = f"Choose another name, or revoke it first: outlive token revoke {name}"
                 raise invalid("name", f"there is a token named {name} already", hint=hint)
-            if len(old) >= limits.TOKENS:
-                raise invalid("name", f"there are {limits.TOKENS} tokens already", hint="Revoke some.")
+            if len(old) >= _MOST_TOKENS:
+                raise invalid("name", f"there are {_MOST_TOKENS} tokens already", hint="Revoke some.")
             return [*old, made]
 
         self._change(added)
@@ -277,5 +278,5 @@ def _hash(secret: str) -> str:
 
 def _check_name(field: str, text: str) -> None:
     if not _PLAIN.fullmatch(text):
-        hint = f"At most {limits.TOKEN_NAME_CHARS} letters, digits, dots, hyphens and underscores."
+        hint = f"At most {_NAME_CHARS} letters, digits, dots, hyphens and underscores."
         raise invalid(field, f"not a {field} of a token: {text[:80]!r}", hint=hint)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from outlive.cli import human
 from outlive.cli.summary import colour, state_of
-from outlive.cli.text import Style, line
+from outlive.cli.text import Style
 from outlive.core.ids import short_id
 from outlive.core.members import Members, entries_of, number_of, object_of, text_of
 from outlive.core.quoted import visible
@@ -53,7 +53,7 @@ _LIMITS = {"time": CPU_TIME, "memory": MEMORY, "processes": PROCESSES}  # of a f
 def for_person(answer: Members, style: Style, *, verbose: bool) -> str:
     """Return a line for each thing that a job uses, with its limit and with where the figure comes from."""
     used, over = object_of(answer, "usage"), answer["state"] not in ("created", "running", "unknown")
-    job = style.paint(f"job {line(short_id(text_of(answer, 'job_id')))}", "1")
+    job = style.paint(f"job {visible(short_id(text_of(answer, 'job_id')))}", "1")
     about = f"{job}  {style.paint(state_of(dict(answer)), colour(dict(answer)))}"
     several = entries_of(answer, "jobs")
     if several:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from outlive.core.record import Value
 
+HTTP_S = 5.0  # one request of the condition `http`
+
 
 class Answered(Value):
     """A sentence about it, the status, and the address that it answered at."""

@@ -9,9 +9,8 @@ from urllib.parse import SplitResult, quote, urlsplit
 
 import h11  # http.client has a time-out for each byte only: a server that drips would keep the thread for ever
 
-from outlive import limits
 from outlive.parts import tcp
-from outlive.parts.outside.answered import Answered
+from outlive.parts.outside.answered import HTTP_S, Answered
 
 _PRINTABLE = "".join(map(chr, range(33, 127)))  # what a caller encoded stays as it is
 
@@ -29,7 +28,7 @@ def status_of(url: str, wanted: int | None = None) -> Answered:
         parts = urlsplit(url)
         for target in tcp.targets(parts.hostname or "", _port(parts)):
             try:
-                status, address = _get(url, target, time.monotonic() + limits.HTTP_S)
+                status, address = _get(url, target, time.monotonic() + HTTP_S)
             except (OSError, h11.ProtocolError) as error:
                 refusals.append(Answered(f"{url}: {error or type(error).__name__}"))
                 continue

@@ -9,14 +9,14 @@ from abc import abstractmethod
 from typing import Any
 from urllib.parse import urlsplit
 
-from outlive import limits, parts
+from outlive import parts
 from outlive.core.units import seconds_or
 from outlive.errors import invalid
 from outlive.jobs import processes
 from outlive.jobs.conditions.condition import Fired, Probe, held_by
 from outlive.jobs.conditions.kind import Asked
 from outlive.parts import port_owner, tcp
-from outlive.parts.outside.answered import Answered
+from outlive.parts.outside.answered import HTTP_S, Answered
 from outlive.parts.port_owner import Owner
 from outlive.store.inspection.inspection import Inspection
 from outlive.system.fds import Closing
@@ -231,7 +231,7 @@ class Port(_OnPort):
         return None
 
     def _question(self) -> tcp.Reached:
-        return tcp.reached(self._host or "localhost", self._port, limits.HTTP_S)
+        return tcp.reached(self._host or "localhost", self._port, HTTP_S)
 
 
 class Http(_OnPort):

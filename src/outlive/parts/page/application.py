@@ -38,6 +38,7 @@ from outlive.parts.page.sessions import Foreign, Session, Sessions, Tab
 from outlive.store.output.merged import Output
 from outlive.verbs import envelope
 
+_BODY_BYTES = 4 * 1024**2  # the page starts nothing
 Login = Callable[[Request, str, bytes, bytes], bytes | Response]  # name of a token, page, sealed token
 
 _KINDS = {
@@ -330,7 +331,7 @@ async def _body(request: Request) -> bytes:
     with anyio.move_on_after(limits.HTTP_BODY_S):
         async for piece in request.stream():
             body += piece
-            if len(body) > limits.PAGE_BODY_BYTES:
+            if len(body) > _BODY_BYTES:
                 raise _Refused(PlainTextResponse("The request is too large.", 413))
         return body
     raise _Refused(PlainTextResponse("The request did not arrive in time.", 408))

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import closing
 from itertools import islice
 from typing import Any
 
-from outlive import limits
 from outlive.core.base_directories import state_directory
 from outlive.core.env_files import check_env
 from outlive.core.records import GIT, SANDBOXES, Definition, Sandbox, Script
@@ -23,9 +23,11 @@ from outlive.parts.policy.answers import Always, CheckedJobs, Forgotten, PolicyC
 from outlive.parts.policy.rules import ALLOW, ASK, DECISIONS, DENY
 from outlive.parts.policy.settings import policy_of
 from outlive.parts.user import person
+from outlive.store.root import Store
 from outlive.system.waiting import checkpoint
 from outlive.verbs.spec import BOOL, ENV, STR, STRS, WORDS, Arg, Verb
 
+_HISTORY_JOBS = 1_000  # that `policy check --history` looks at
 OFF = SANDBOXES[-1]
 _NO_POLICY = "there is no [policy] in the configuration"
 _ID_CHARS = 8  # of the key of an approval, which is its id unless two approvals begin alike
@@ -90,11 +92,7 @@ def _checked_history(ctx: Context) -> PolicyCheck:
     policy = policy_of(ctx.config)
     counts = dict.fromkeys(DECISIONS, 0)
     groups: dict[tuple[str, str, str | None], CheckedJobs] = {}
-    for job_id in islice(lookup.job_ids(ctx.caller), limits.POLICY_JOBS):
-        checkpoint()
-        known = lookup.definition(ctx.store, job_id)
-        if known is None or not known.command:
-            continue
+    for known in _newest(ctx):
         if policy is None:
             counts[ALLOW] += 1
             continue
@@ -115,6 +113,16 @@ def _checked_history(ctx: Context) -> PolicyCheck:
         history=sorted(groups.values(), key=lambda group: -group.jobs),
         hint=_advice(counts, groups.values()),
     )
+
+
+def _newest(ctx: Context) -> Iterator[Definition]:
+    """Yield the newest jobs that have a command. Errors: store_unsafe, io_error."""
+    with closing(Store.open(ctx.flags["root"], ctx.env)) as store:  # a check of a command needs none
+        for job_id in islice(lookup.job_ids(ctx.caller.changed(store=store)), _HISTORY_JOBS):
+            checkpoint()
+            known = lookup.definition(store, job_id)
+            if known is not None and known.command:
+                yield known
 
 
 def _advice(counts: dict[str, int], groups: Iterable[CheckedJobs]) -> str:
@@ -200,7 +208,7 @@ POLICY_CHECK = Verb(
     args=(
         Arg("command", WORDS, "The command, as for run.", required=True, cli="COMMAND", metavar="COMMAND [ARG...]"),
         Arg("history", BOOL, "Instead of a command: decide about the newest 1,000 jobs, as they were run. Combine it with --config to "
-            "try a policy before it is used.", default=False),
+            "try a policy before it is used.", default=False, stands_for="command"),
         Arg("cwd", STR, "Directory that it would run in.", metavar="DIR"),
         Arg("env", ENV, "Variables that the call would set.", metavar="NAME=VALUE"),
         Arg("shell", STR, "Program and flags that would run a shell string.", cli="--shell-wrapper", metavar="PROG FLAGS"),

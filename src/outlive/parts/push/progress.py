@@ -8,7 +8,6 @@ from collections.abc import Awaitable, Callable, Mapping
 
 import anyio
 
-from outlive import limits
 from outlive.core.ids import short_id
 from outlive.core.members import number_of
 from outlive.errors import OutliveError
@@ -25,6 +24,9 @@ from outlive.verbs.spec import Verb
 # Takes the seconds so far, the seconds at most or None, and a message
 Report = Callable[[float, float | None, str], Awaitable[None]]
 
+EVERY_S = 1.0  # the first comes after this; clients draw each of them
+# Also without news: clients that extend their time-out on progress expect some in 10 s
+HEARTBEAT_S = 9.0
 NOTHING_YET = "running, no output yet"
 _LOOKED_AT = 32  # of the jobs that a call waits for; each look opens some files
 
@@ -44,11 +46,11 @@ async def report_until(
     reported, reported_at = "", began
     with end:
         while True:
-            await anyio.sleep(limits.PROGRESS_EVERY_S)
+            await anyio.sleep(EVERY_S)
             now = time.monotonic()
             message = message_of(ctx, args, secrets) if verb.name in SPAWNING or "job" in args else _how_far(ctx)
             # An empty one: it does not say how far it is
-            if message and (message != reported or now - reported_at >= limits.PROGRESS_HEARTBEAT_S):
+            if message and (message != reported or now - reported_at >= HEARTBEAT_S):
                 reported, reported_at = message, now
                 await report(round(now - began, 3), total, message)
 

@@ -29,6 +29,8 @@ from outlive.parts.push.resources import EVENTS, OUTPUT, place_of, refusing
 from outlive.store import history
 from outlive.store.job_dir import JobDir
 
+UPDATE_EVERY_S = 0.25  # updates of one resource are at least this far apart
+
 
 class Subscriptions:
     """`resources/subscribe` and `resources/unsubscribe`, whose subscriptions end with their connection, and
@@ -123,7 +125,7 @@ class Subscriptions:
         known: object = None
         try:
             with scope, job:
-                changes = follow.changes(job, output=part == OUTPUT, every_s=limits.UPDATE_EVERY_S)
+                changes = follow.changes(job, output=part == OUTPUT, every_s=UPDATE_EVERY_S)
                 async with aclosing(changes):
                     async for _ in changes:
                         now, over = self._inspect(job, part, caller)

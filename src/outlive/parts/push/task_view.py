@@ -22,7 +22,6 @@ from collections.abc import Callable
 
 from mcp import types
 
-from outlive import limits
 from outlive.core.ids import short_id
 from outlive.core.units import duration_ms, seconds_or, timestamp
 from outlive.errors import OutliveError
@@ -40,6 +39,7 @@ from outlive.store.job_dir import JobDir
 from outlive.store.output.merged import Output
 from outlive.verbs import envelope
 
+_POLL_MS = (1_000, 5_000)  # of pollIntervalMs
 _MESSAGE_CHARS = 500  # of the statusMessage of a task that cannot be read
 
 WORKING, INPUT_REQUIRED, COMPLETED, CANCELLED, FAILED = "working", "input_required", "completed", "cancelled", "failed"
@@ -192,5 +192,5 @@ def _age_ms(inspection: Inspection) -> int:
 def poll_interval_ms(age_ms: int) -> int:
     """Return after how many milliseconds a client looks again at what has waited for `age_ms`: ten times
     in its age, within bounds. A look costs no tokens, and the model is woken by the one after the end."""
-    low, high = limits.TASK_POLL_MS
+    low, high = _POLL_MS
     return min(high, max(low, age_ms // 10))

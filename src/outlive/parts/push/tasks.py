@@ -57,6 +57,7 @@ from outlive.store.inbox import FOLLOWED
 from outlive.store.job_dir import JobDir
 from outlive.store.output.merged import Output
 
+_FOLLOWED_TASKS = 64  # by one subscription; each is a connection to a supervisor
 NOTIFICATION = "notifications/tasks"
 _FOLLOW_EVERY_S = 0.25
 
@@ -183,7 +184,7 @@ class Tasks:
         about = self._context(ctx, reads=False)  # being told of a result is not reading it
         async with AsyncExitStack() as stack:
             jobs, waits = {}, {}
-            for task_id in wanted[: limits.TASKS_FOLLOWED]:
+            for task_id in wanted[:_FOLLOWED_TASKS]:
                 wait = self.waits.get(task_id, self._caller_of(ctx))
                 if wait is not None:
                     waits[task_id] = wait

@@ -138,7 +138,7 @@ BOUNDARY = Sandboxed()
 def bounds(caller: Principal, host: str | None = None) -> modes.Bounds:
     """Return the default and the ceiling of this caller on a host (None: this machine): the
     stricter of the configuration's and its own."""
-    return modes.bounds(sandbox_of(caller.config, host), caller.ceiling)
+    return modes.bounds(sandbox_of(caller.config, host), caller.rights.sandbox)
 
 
 def resolved(caller: Principal, asked: Granted, *, needed: bool = True) -> Sandbox:
@@ -148,7 +148,7 @@ def resolved(caller: Principal, asked: Granted, *, needed: bool = True) -> Sandb
         granted=asked,
         settings=sandbox_of(caller.config),
         environment=caller.env,
-        workspace=(caller.rights.workdir if caller.rights else None) or caller.cwd,
+        workspace=caller.rights.workdir or caller.cwd,
         homes=_homes(caller),
         ours=_ours(caller, needed=needed),
     )

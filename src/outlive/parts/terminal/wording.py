@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from outlive.cli import human
-from outlive.cli.text import Style, line
+from outlive.cli.text import Style
 from outlive.core.members import Members, number_of, object_of, texts_of
+from outlive.core.quoted import visible
 from outlive.core.records import FINISHED
 from outlive.mcp.tools import sentences
 from outlive.render.plain_text import readable
@@ -33,5 +34,5 @@ def for_person(answer: Members, style: Style, *, verbose: bool) -> str:
         rows.pop()
     said = [human.fields(answer, style)] if verbose else []
     said.append("".join(f"{row}\n" for row in rows) or "(the screen is empty)\n")
-    said += [] if verbose else [f"({line(one)})\n" for one in texts_of(answer, "warnings")]
+    said += [] if verbose else [f"({visible(one)})\n" for one in texts_of(answer, "warnings")]
     return "\n".join([*said, *([hint] if (hint := human.hint(answer)) else [])])

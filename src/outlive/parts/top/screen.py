@@ -12,7 +12,8 @@ import urwid
 
 from outlive import limits
 from outlive.cli import human, summary
-from outlive.cli.text import Style, cut, line, table
+from outlive.cli.text import Style, cut, table
+from outlive.core.quoted import visible
 from outlive.errors import OutliveError
 from outlive.jobs import adoption, lookup
 from outlive.jobs.context import Context
@@ -133,7 +134,7 @@ class Screen:
         running = sum(job["state"] == "running" for job in self._shown)
         waiting = sum(map(asks, self._shown))
         words = [f"{len(self._shown)} jobs", f"{running} running", f"{waiting} ask" if waiting else ""]
-        words += [f"with {line(self._filter)!r}" if self._filter else "", "" if self._jobs.is_whole else "reading …"]
+        words += [f"with {visible(self._filter)!r}" if self._filter else "", "" if self._jobs.is_whole else "reading …"]
         style = Style()
         head, *rows = table(human.HEAD, [human.row(job, style.now) for job in self._shown], style).splitlines()
         self._head.set_text(f"outlive: {', '.join(filter(None, words))}\n{head}")
@@ -155,10 +156,10 @@ class Screen:
             self._preview.set_text("No job fits." if self._filter else "There is no job yet.")
             return
         about = summary.of({**entry, "usage": None}, Style()).splitlines()[1:]
-        where = f"in {line(entry['cwd'] or '')}"
+        where = f"in {visible(entry['cwd'] or '')}"
         room = _PREVIEW_ROWS - len(about) - 1
         seen = (summary.last_lines(self._ctx, entry["job_id"]) or "").splitlines()
-        self._preview.set_text("\n".join([*about, where, *map(line, seen[-room:] if room > 0 else [])]))
+        self._preview.set_text("\n".join([*about, where, *map(visible, seen[-room:] if room > 0 else [])]))
 
     def _draw_output(self, job_id: str) -> None:
         try:
@@ -178,13 +179,13 @@ class Screen:
         if self._lines and self._seen:  # a person who stays at the end follows it
             self._is_followed = self._lines.focus == len(self._lines) - 1
         follows = "following" if self._is_followed else "f follows"
-        name = line(inspection.definition.name)
+        name = visible(inspection.definition.name)
         self._head.set_text(f"{name}: {summary.state_of(shown)} ({follows})\n{'─' * 200}")
         seen = (job_id, text)
         if seen != self._seen:
             self._seen = seen
             at = self._lines.focus if self._lines else 0
-            self._lines[:] = [_Row(line(one.expandtabs())) for one in text.split("\n")]
+            self._lines[:] = [_Row(visible(one.expandtabs())) for one in text.split("\n")]
             if self._lines and not self._is_followed:
                 self._lines.set_focus(min(at, len(self._lines) - 1))
         if self._is_followed and self._lines:
@@ -256,7 +257,7 @@ class Screen:
 
     def _name(self, job_id: str) -> str:
         known = next((job for job in self._shown if job["job_id"] == job_id), {"name": ""})
-        return cut(f"{line(known['name'])} (job {job_id[-8:]})", 60)
+        return cut(f"{visible(known['name'])} (job {job_id[-8:]})", 60)
 
     # --- what is typed into the last line ---
 

@@ -65,7 +65,7 @@ def what_became(inspection: Inspection) -> str:
     return f"job {short_id(inspection.definition.job_id)} {became}"
 
 
-def before_approving(ctx: Context, *, job: str, **_args: object) -> None:
+def before_approving(ctx: Context, job: str) -> None:
     """Show the person at this terminal what `approve` is about to approve, and ask once more. Errors: invalid_state if
     the person does not want it."""
     with lookup.open_exactly(ctx, job, "approve", NO_TITLES) as opened:

@@ -11,7 +11,8 @@ from typing import Any
 from outlive import limits
 from outlive.cli import human, stdio, summary
 from outlive.cli.main import ANSWERED, INTERRUPTED
-from outlive.cli.text import Style, line
+from outlive.cli.text import Style
+from outlive.core.quoted import visible
 from outlive.errors import OutliveError
 from outlive.jobs import adoption, lookup
 from outlive.jobs.context import Context
@@ -82,7 +83,7 @@ def _input(ctx: Context, question: Question) -> bool:
     """Ask for a line for a program. Return whether the person answered."""
     stdio.text(about(question.to_dict(), Style()))
     seen = summary.last_lines(ctx, question.job_id) or ""
-    stdio.text("".join(f"{_BEHIND}{line(one)}\n" for one in seen.splitlines()))
+    stdio.text("".join(f"{_BEHIND}{visible(one)}\n" for one in seen.splitlines()))
     said = _read(_TYPE, echo=question.echo is not False)
     if not said:
         return False
@@ -91,9 +92,9 @@ def _input(ctx: Context, question: Question) -> bool:
         stdio.note(f"[{CHANGED}]\n")
         return False
     for one in (answer.get("output") or "").splitlines():
-        stdio.text(f"{_BEHIND}{line(one)}\n")
+        stdio.text(f"{_BEHIND}{visible(one)}\n")
     for warning in answer.get("warnings") or ():
-        stdio.note(f"[{line(warning)}]\n")
+        stdio.note(f"[{visible(warning)}]\n")
     return True
 
 

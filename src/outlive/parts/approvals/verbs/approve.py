@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 from outlive.answers import ABSENT
 from outlive.answers.job import Job
 from outlive.core.ids import short_id
+from outlive.core.place import resolve_name
 from outlive.jobs import job_answer, lookup
 from outlive.jobs.context import Context
 from outlive.parts.approvals import asking, facts, written
@@ -20,7 +22,9 @@ NO_TITLES = "the jobs that wait may share it"
 
 def approve(ctx: Context, *, job: str, always: bool = False, reason: str | None = None) -> Approved:
     """Approve a pending job and have it started. With `always`, the same command, with everything
-    that decides what it does, is approved from now on."""
+    that decides what it does, is approved from now on. A person at a terminal is asked first. Errors: invalid_state."""
+    if ctx.face == "cli" and os.isatty(0) and os.isatty(2):
+        resolve_name("outlive.parts.approvals.at_terminal.ask:before_approving")(ctx, job)
     return Approved(always=always, **_decided(ctx, job, written.APPROVED, reason, always=always))
 
 
@@ -70,7 +74,6 @@ APPROVE = Verb(
         _REASON,
     ),
     result=Approved,
-    confirm="outlive.parts.approvals.at_terminal.ask:before_approving",
     detail="The process that made the job starts it; if that is gone, it starts with the environment of this command. The "
     "first answer counts. `approval.facts` of the answer is what was approved; at a terminal it is shown first, and you are "
     "asked once more. Inside a job this is denied.",
