@@ -141,5 +141,7 @@ def _closed(node: Any, *, shared: set[str], part: bool = False, where: str = "#"
     describes = "properties" in node or "allOf" in node
     settled = "additionalProperties" in node or "unevaluatedProperties" in node
     if describes and not settled and not part and where not in shared:
-        copy["unevaluatedProperties"] = False
+        # Means the same where nothing else describes the object, and looks at no property twice
+        alone = node.keys().isdisjoint((*_IN_PLACE, "if", "then", "else", "$ref", "dependentSchemas"))
+        copy["additionalProperties" if alone else "unevaluatedProperties"] = False
     return copy
