@@ -126,13 +126,19 @@ readme_command() { in_tree "$python" .ci/readme_command.py README.md 2; }
 bare_machine() {
     PIP_CACHE_DIR=$("$python" -m pip cache dir) || return
     chmod a+x "$scratch" # tests run programs as other users, too
-    mkdir "$scratch/home" "$scratch/programs" && "$python" "$tree/.ci/programs.py" "$scratch/programs" || return
-    export PIP_CACHE_DIR HOME=$scratch/home PATH=$scratch/programs
-    unset XDG_CONFIG_HOME XDG_DATA_HOME XDG_STATE_HOME XDG_CACHE_HOME
+    mkdir "$scratch/home" "$scratch/programs" && "$python" "$tree/.ci/programs.py" "$scratch/programs"
 }
 
-# All of README's command but its last part, the tests: it makes .venv.
+# on_bare_machine COMMAND…: in a shell of its own, which has that machine.
+on_bare_machine() (
+    export PIP_CACHE_DIR HOME=$scratch/home PATH=$scratch/programs
+    unset XDG_CONFIG_HOME XDG_DATA_HOME XDG_STATE_HOME XDG_CACHE_HOME
+    "$@"
+)
+
+# README's command in two halves: all but its last part makes .venv, the last part runs the tests.
 test_environment() { in_tree bash -c "${command% && *}"; }
+test_command() { echo "${command##* && }"; }
 
 # In the environment that README's command has made: the extra `test` has mypy and what the tests import.
 types() { in_tree .venv/bin/mypy --cache-dir "$scratch/mypy"; }

@@ -1,6 +1,6 @@
-"""Run README's test command; tests that fail run once more, one after the other, with nothing beside them.
+"""Run the last part of README's command, the tests; tests that fail run once more, one after the other, with nothing beside them.
 
-`second_look.py COMMAND`, from the root of the tree. What fails again fails the run, with its output. What passes then is
+`second_look.py COMMAND`, from the root of the tree, where the rest of README's command has made .venv. What fails again fails the run, with its output. What passes then is
 printed as `unstable: NAME`: mend its cause. Closes with the summary of pytest, the second look counted in.
 """
 

@@ -104,8 +104,8 @@ def _import_all(name: str, left_out: set[str]) -> None:
 
 
 def _work_out(*, for_servers: bool) -> None:
-    """Work out what follows from our code alone and is kept at its first use: tables of records and parts. No patterns: RE2 is
-    large code, of which a guardian is told when its job needs it."""
+    """Work out what follows from our code alone and is kept at its first use: tables of records and parts, and in servers the
+    patterns of secrets. Of these in no other process: RE2 is large code, of which a guardian is told when its job needs it."""
     from outlive import __main__, config, parts  # noqa: F401 - what a copy begins with
     from outlive.core.record import Record
 
@@ -117,6 +117,9 @@ def _work_out(*, for_servers: bool) -> None:
         with contextlib.suppress(TypeError):  # it is read from no file
             kind.layout()
     if for_servers:
+        from outlive.parts.masks import shapes
+
+        shapes._compiled()
         _make_archives()
 
 

@@ -53,7 +53,7 @@ def path_of(fd: int) -> str:
 def import_from(fd: int, *packages: str) -> None:
     """Import from the archive what these packages, which are loaded, have not loaded of themselves yet."""
     for name, module in list(sys.modules.items()):
-        if hasattr(module, "__path__") and name.partition(".")[0] in packages:
+        if name.partition(".")[0] in packages and hasattr(module, "__path__"):
             module.__path__.insert(0, f"{path_of(fd)}/{name.replace('.', '/')}")
 
 

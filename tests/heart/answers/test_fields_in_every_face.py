@@ -13,11 +13,11 @@ from outlive.cli import human
 from outlive.cli.text import Style
 from outlive.core.units import seconds_of
 from outlive.mcp.tools import answer_text
-from outlive.parts.schema.document import document
+from support.schema import own
 
 ID, AT, LATER = "01M8K68G5C4F4NK8WD4JA1JHSB", "2026-01-02T03:04:05.678Z", "2026-01-02T03:05:05.678Z"
 STYLE = Style(now=seconds_of(LATER))
-SCHEMA = document()["$defs"]
+SCHEMA = own()["$defs"]
 RUNS: dict[str, Any] = {
     "ok": True, "type": "status", "job_id": ID, "short_id": "4JA1JHSB", "state": "running", "name": "n", "command": ["x"],
     "exit_code": None, "started_at": AT, "created_at": "2026-01-01T03:04:05.678Z", "pid": 7, "tags": [], "owner": "cli", "idle_ms": 0, "timeout_ms": 0,

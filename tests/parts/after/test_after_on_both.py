@@ -5,8 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from support.cli import Cli
 from support.commands import GATE
 from support.face import Face
@@ -113,34 +111,29 @@ def test_what_may_be_waited_for(face: Face) -> None:
     face.ok("kill", job=jobs)
 
 
-@pytest.mark.parametrize(
-    ("item", "code", "said"),
-    [
+def test_what_makes_no_sense_is_refused_before_anything_is_made(face: Face) -> None:
+    other = face.ok("run", command="true", yield_ms=50_000)["job_id"]
+    rows: list[tuple[Any, str, str]] = [
         ("no-such-job", "job_not_found", "no-such-job"),
-        ("{job} port=x y", "invalid_argument", "port"),
-        ({"job": "{job}", "exit": 256}, "invalid_argument", "exit code"),
-        ({"job": "{job}", "exit": "all"}, "invalid_argument", "exit code"),
-        ({"job": "{job}", "exit": 0, "port": 80}, "invalid_argument", "not both"),
-        ({"job": "{job}", "regex": "("}, "invalid_argument", ""),
-        ({"job": "{job}", "ready": 1}, "invalid_argument", "unknown condition"),
-        ({"job": "{job}", "until": "exit", "port": 80}, "invalid_argument", "beside until"),
-        ({"job": "{job}", "until": []}, "invalid_argument", "until"),
+        (f"{other} port=x y", "invalid_argument", "port"),
+        ({"job": other, "exit": 256}, "invalid_argument", "exit code"),
+        ({"job": other, "exit": "all"}, "invalid_argument", "exit code"),
+        ({"job": other, "exit": 0, "port": 80}, "invalid_argument", "not both"),
+        ({"job": other, "regex": "("}, "invalid_argument", ""),
+        ({"job": other, "ready": 1}, "invalid_argument", "unknown condition"),
+        ({"job": other, "until": "exit", "port": 80}, "invalid_argument", "beside until"),
+        ({"job": other, "until": []}, "invalid_argument", "until"),
         ({"port": 80}, "invalid_argument", "job"),
         ({"job": 3}, "invalid_argument", "job"),
-        ("{{nonsense", "invalid_argument", "JSON"),
-        ("{job} port=web", "invalid_argument", "web"),
-    ],
-)
-def test_what_makes_no_sense_is_refused_before_anything_is_made(item: Any, code: str, said: str, face: Face) -> None:
-    other = face.ok("run", command="true", yield_ms=50_000)["job_id"]
-    item = item.format(job=other) if isinstance(item, str) else {
-        name: other if value == "{job}" else value for name, value in item.items()
-    }  # fmt: skip
-    error = face.error("run", command="touch ran", after=[item], code=code)
-    assert said in error["message"], error
-    if code == "invalid_argument":
-        assert error["details"]["field"] == "after"
-    assert len(face.ok("list")["jobs"]) == 1
+        ("{nonsense", "invalid_argument", "JSON"),
+        (f"{other} port=web", "invalid_argument", "web"),
+    ]
+    for item, code, said in rows:
+        error = face.error("run", command="touch ran", after=[item], code=code)
+        assert said in error["message"], (item, error)
+        if code == "invalid_argument":
+            assert error["details"]["field"] == "after", item
+        assert [one["job_id"] for one in face.ok("list")["jobs"]] == [other], item
 
 
 def test_a_job_that_waits_is_ended_and_one_of_create_waits_from_its_start_on(face: Face, work: Path) -> None:
