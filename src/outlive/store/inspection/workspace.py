@@ -37,6 +37,6 @@ def looked_at(folder: int, sandbox: Sandbox, state: State, tell: Callable[..., N
         return look.looked_at(folder, sandbox, state, tell, renames=renames)
     unchecked = _UNCHECKED.format(parts.not_there([parts.CONFINES]))
     is_said = unchecked in (state.message or "")  # by the look before the outcome was written
-    if sandbox.mode != "workspace-write" or is_said:
+    if sandbox.mode != "workspace-write" or is_said or state.pid is None:  # or nothing is known to have run
         return state
     return State.replace(state, message=". ".join(filter(None, [state.message, unchecked])))
