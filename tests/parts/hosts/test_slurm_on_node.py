@@ -65,6 +65,7 @@ def test_what_changed_while_an_approved_job_was_in_the_queue_is_not_run(
     assert not {"got", "told"} & {path.name for path in work.iterdir()}
 
 
+@pytest.mark.usefixtures("system_path")
 @pytest.mark.parametrize("content", ["TERM=xterm\nLD_PRELOAD=x.so\n", "TERM=xterm\n"])
 def test_a_job_that_a_rule_allowed_gets_the_variables_that_it_was_allowed_with(
     cli: Cli, programs: Path, work: Path, content: str

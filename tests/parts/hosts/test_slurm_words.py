@@ -75,6 +75,7 @@ def test_options_of_a_call_are_refused_unless_the_configuration_lets_them(cli: C
     assert cli.ok(*words)["engine"]["job_id"] == "7"
 
 
+@pytest.mark.usefixtures("system_path")
 def test_a_rule_allows_no_option_of_a_call_by_which_slurm_may_run_more(cli: Cli, programs: Path) -> None:
     config = programs.parent / "home/.config/outlive/config.toml"
     rule = '[policy]\ndefault = "ask"\nask_timeout = 0\n[[policy.rule]]\nprefix = ["true"]\ndecision = "allow"\n'
