@@ -254,7 +254,7 @@ def _check_way(path: str, status: os.stat_result) -> None:
         _refuse_way(f"the {what} {path} on the way to the job root belongs to {owner}", OTHER_ROOT)
     if stat.S_ISLNK(status.st_mode) or status.st_mode & stat.S_ISVTX:
         return
-    if status.st_mode & 0o002 or (status.st_mode & 0o020 and not _is_own_group(path, status.st_gid)):
+    if status.st_mode & 0o002 or (status.st_mode & 0o020 and not is_own_group(path, status.st_gid)):
         mode = stat.S_IMODE(status.st_mode)
         if status.st_uid == os.geteuid():
             mend = f"Run: chmod go-w {path}"
@@ -287,7 +287,7 @@ def _is_unmapped_root(uid: int) -> bool:
     return uid == overflow and not any(int(first) == 0 for first, _, _ in mapped)
 
 
-def _is_own_group(path: str, gid: int) -> bool:
+def is_own_group(path: str, gid: int) -> bool:
     """Return whether a group has no other user: most distributions give each user a group of the
     same name, and a umask that lets it write. With an access control list the bits of the group
     stand for other users too (acl(5))."""

@@ -248,6 +248,17 @@ def test_a_unix_socket_is_for_its_owner_and_wants_a_token_too(serve: Serve, plac
     assert serve("--socket", str(path), again=served).process.poll() is None
 
 
+@pytest.mark.parametrize("mode", [0o777, 0o1777])
+def test_no_socket_is_made_where_another_user_could_make_it_while_the_server_is_down(
+    cli: Cli, place: Path, mode: int
+) -> None:
+    folder = place / "shared"
+    folder.mkdir()
+    folder.chmod(mode)
+    error = cli.error("serve", "--socket", folder / "s", code="invalid_argument")
+    assert error["details"]["field"] == "--socket" and str(folder) in error["message"]
+
+
 def test_a_socket_that_is_in_use_and_a_file_are_left_alone(cli: Cli, place: Path) -> None:
     with socket.socket(socket.AF_UNIX) as other:
         other.bind(str(place / "s"))

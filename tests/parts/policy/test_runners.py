@@ -808,6 +808,7 @@ python3 -m pre_commit run -c /dev/stdin -a
 python3 -m sphinx -C -D extensions=sphinx.ext.graphviz -D graphviz_dot=touch a b
 python3 -m alembic -c /dev/stdin upgrade head
 python3 -m http.server --cgi
+python3 -m twine upload --sign --sign-with ./touch x
 python3 -m flake8 --config=/dev/stdin
 python3 -m uvicorn code:interact --factory
 gunicorn 'os:system("touch x")'

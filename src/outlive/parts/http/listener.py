@@ -14,6 +14,7 @@ from contextlib import closing, suppress
 from outlive import limits
 from outlive.core.record import Value
 from outlive.errors import OutliveError, invalid
+from outlive.store.root import is_own_group
 from outlive.verbs.spec import GlobalOptions
 
 _OPEN_FILES = 8_192  # what the server asks for as its limit of open files
@@ -60,6 +61,7 @@ def listen(wanted: Address) -> socket.socket:
     """Return the listening socket. Errors: invalid_argument where it would not be safe; io_error."""
     try:
         if wanted.socket:
+            _require_own(os.path.dirname(os.path.abspath(wanted.socket)))
             return listen_local(wanted.socket)
         host = wanted.host or "127.0.0.1"
         where = socket.getaddrinfo(host, wanted.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
@@ -83,6 +85,16 @@ def listen(wanted: Address) -> socket.socket:
             f"while listening on {place}: {os.strerror(error.errno) if error.errno else error}",
             hint=_HINTS.get(error.errno or 0, {}).get("socket" if wanted.socket else "port"),
         ) from error
+
+
+def _require_own(folder: str) -> None:
+    """Refuse a directory in which another user can make a socket: clients would send it their tokens while no server is
+    there. Errors: invalid_argument, OSError."""
+    status = os.stat(folder)
+    by_group = status.st_mode & 0o020 and not is_own_group(folder, status.st_gid)
+    if status.st_uid != os.geteuid() or status.st_mode & 0o002 or by_group:
+        hint = "Choose a directory that belongs to you, and that nobody else may write to."
+        raise invalid("socket", f"another user could make a socket in {folder} while the server is down", hint=hint)
 
 
 def listen_local(path: str) -> socket.socket:

@@ -68,7 +68,7 @@ READERS = frozenset(
 
 # Modules that `python -m` runs as the program of this name, and that run nothing that a word names
 MODULES = frozenset(
-    "pytest pip venv http.server json.tool unittest compileall py_compile mypy pylint ruff black isort flake8 pyflakes build twine "
+    "pytest pip venv http.server json.tool unittest compileall py_compile mypy pylint ruff black isort flake8 pyflakes build "
     "ensurepip zipfile tarfile site sysconfig platform calendar bandit vulture codespell_lib uvicorn "
     "tox nox this".split()
 )
