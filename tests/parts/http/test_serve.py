@@ -213,6 +213,13 @@ def test_the_first_start_that_succeeds_makes_a_token_that_no_log_shows(serve: Se
     assert stat.S_IMODE((root / ".tokens.json").stat().st_mode) == 0o600
 
 
+def test_the_first_token_of_a_server_at_a_socket_comes_without_a_url(serve: Serve, place: Path, root: Path) -> None:
+    """A URL would lead to port 80, where any program may listen."""
+    serve("--socket", str(place / "s"), first=True)
+    shown = json.loads((root / ".first-token").read_text(encoding="utf-8"))
+    assert list(shown) == ["headers"] and shown["headers"]["Authorization"].startswith("Bearer outlive_")
+
+
 def test_servers_that_start_at_once_over_an_empty_root_make_one_token(serve: Serve, cli: Cli) -> None:
     """Each comes to the point where it saw that there is none before any of them goes on."""
     gate = (

@@ -457,6 +457,13 @@ kubectl -n n exec p -- touch
 kubectl run x --image=y touch
 kubectl create job x --image=y -- touch
 docker system dial-stdio
+docker buildx build -f - .
+docker buildx build -
+just greet 'x; touch y'
+just greet '`touch y`'
+pytest --ds=evil
+gunicorn -k evil.Worker x:app
+gunicorn --worker-class=evil.Worker x:app
 podman system service
 kubectl logs -f --kubeconfig=evil p
 kubectl --kubeconfig evil get pods
@@ -910,6 +917,11 @@ docker images -q
 docker logs --tail 50 -f x
 docker system prune -af --volumes
 docker system df
+docker buildx build -t x .
+just greet me
+pytest --durations=5 --doctest-modules
+gunicorn -k gevent x:app
+gunicorn -k uvicorn.workers.UvicornWorker x:app
 yarn run build
 pnpm run build
 sqlite3 --version

@@ -42,15 +42,17 @@ def url(address: Address, listener: socket.socket) -> str:
     return f"{scheme}://{host}:{port}/mcp"
 
 
-def client_url(url: str, prefix: str, names: Sequence[str]) -> str:
+def client_url(url: str, address: Address, prefix: str, names: Sequence[str]) -> str | None:
     """Return the URL for a client's configuration: behind a proxy it is not the one at which we listen. `names`: under
-    which clients address this server."""
+    which clients address this server. None: it is a socket, and a URL would lead to port 80, where any program may listen."""
     if prefix and names:
         return f"https://{names[0]}{prefix}/mcp"
-    return url.partition(" ")[0].replace("//0.0.0.0:", "//127.0.0.1:").replace("//[::]:", "//[::1]:")
+    if address.socket:
+        return None
+    return url.replace("//0.0.0.0:", "//127.0.0.1:").replace("//[::]:", "//[::1]:")
 
 
-def greet(url: str, client_url: str, store: Store, tokens: Tokens, first: str | None) -> None:
+def greet(url: str, client_url: str | None, store: Store, tokens: Tokens, first: str | None) -> None:
     """Tell of the first token, then where the server listens: a reader of the second line finds the token."""
     if first is not None:
         _show(client_url, store, first)
@@ -58,7 +60,7 @@ def greet(url: str, client_url: str, store: Store, tokens: Tokens, first: str | 
     log(f"listening on {url}, SSE at /sse; root {store.path}; {count} token{'s' * (count != 1)}")
 
 
-def _show(client_url: str, store: Store, first: str) -> None:
+def _show(client_url: str | None, store: Store, first: str) -> None:
     if sys.stderr.isatty():
         log(f"a first token was made, named {_FIRST}. It is shown this once:\n\n{_snippet(client_url, first)}\n")
         return
@@ -72,6 +74,9 @@ def _show(client_url: str, store: Store, first: str) -> None:
     log(f"a first token was made, named {_FIRST}. Client configuration: {path} (read it, then delete it)")
 
 
-def _snippet(url: str, token: str) -> str:
-    entry = {"type": "http", "url": url, "headers": {"Authorization": f"Bearer {token}"}}
+def _snippet(url: str | None, token: str) -> str:
+    headers = {"Authorization": f"Bearer {token}"}
+    if url is None:
+        return json.dumps({"headers": headers}, indent=2)
+    entry = {"type": "http", "url": url, "headers": headers}
     return json.dumps({"mcpServers": {"outlive": entry}}, indent=2)

@@ -68,7 +68,11 @@ def run(
     # Last of all: a token made before a fault was found would never be shown
     url = greeting.url(settings.address, listener)
     greeting.greet(
-        url, greeting.client_url(url, settings.prefix, settings.allow_host), store, tokens, greeting.first_token(tokens)
+        url,
+        greeting.client_url(url, settings.address, settings.prefix, settings.allow_host),
+        store,
+        tokens,
+        greeting.first_token(tokens),
     )
     try:
         anyio.run(_until_stopped, serving, listener, environment)

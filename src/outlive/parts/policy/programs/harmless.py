@@ -193,7 +193,7 @@ _ROWS = {
     "configure": "words -[!-c]* -c[!a]* --[!c]* --c[!a]* !make",  # the file of --cache-file is a script
     "meson": "=setup =compile =test =install =configure =introspect -vh -C: -j: --buildtype --prefix --list --print-errorlogs --version --help",
     "bazel|bazelisk": "=build =test =query =info =clean =version =fetch -ks -c: --config --test_output --jobs --keep_going",
-    "just": "-lnqvu -f: --list --dry-run --summary --quiet --version --help !make",
+    "just": "-lnqvu -f: --list --dry-run --summary --quiet --version --help !just",
     "rake": "-TPWnqsvtV -f: --tasks --dry-run --quiet --trace --version --help !input",
     "stack|cabal": "=build =test =setup =clean =install =new =update =init --fast --pedantic --version --help -v -j?",
     "dune": "=build =test =runtest =clean =fmt -w --watch --root --version --help",
@@ -247,8 +247,9 @@ _ROWS = {
     "--message --author --change --human --interval --no-* --help",
     "docker system|podman system|nerdctl system": "=df =info =prune =events -afv --all --force --volumes --verbose --filter= --format= --since= "
     "--until= --help",
-    "docker build|podman build|nerdctl build": "-q -t: -f: -o: --tag= --file= --build-arg= --target= --platform= --no-cache --pull --progress= "
-    "--label= --rm --force-rm --push --load --output= --cache-from= --cache-to= --secret= --ssh= --network= --iidfile= --quiet !input",
+    "docker build|podman build|nerdctl build|docker buildx build": "-q -t: -f: -o: --tag= --file= --build-arg= --target= --platform= --no-cache "
+    "--pull --progress= --label= --rm --force-rm --push --load --output= --cache-from= --cache-to= --secret= --ssh= --network= --iidfile= --quiet "
+    "--builder= !input",
     "docker compose|podman compose|docker-compose|docker container|docker buildx": "> -f: -p: --file= --project-name= --profile= "
     "--env-file= --project-directory= --ansi= --progress= --version --help -v -h !input",
     "docker buildx bake": "-f: --file= --set= --builder= --progress= --print --push --load --pull --no-cache !input",
@@ -257,6 +258,7 @@ _ROWS = {
         for program in ("docker compose", "podman compose", "docker-compose", "docker container", "docker buildx")
         for verb in "up down ps logs build pull push stop start restart rm config images top kill events ls port version pause unpause wait "
         "inspect stats prune rename du imagetools use".split()
+        if (program, verb) != ("docker buildx", "build")
     ): "*",
     "kubectl|oc": "=get =describe =logs =apply =delete =create =version =top =explain =rollout =scale =api-resources =api-versions =cluster-info =label "
     "=annotate =wait =auth =patch =set =expose =cordon =uncordon =drain =taint =cp =port-forward -AhRLw -n: -o: -l: -k: -c: -p? -f? --namespace= --output= "
@@ -320,7 +322,7 @@ _ROWS = {
     "--show-error-codes --pretty --follow-imports= --package= --module= --exclude= --explicit-package-bases --namespace-packages --platform= --warn-* "
     "--disallow-* --check-untyped-defs --no-* --version --help --color-output --show-* --enable-error-code= --disable-error-code= --junit-xml= --verbose !compiler",
     "dmypy": "=run =check =status =stop =start =restart =recheck -vqhV --version --help --verbose --quiet !pytest",
-    "pytest|py.test": "-hvqxsl -k: -m: -r? -n: -p: -W: --[!cotp]* --cov --cov-report --cov-branch --cov-fail-under --cov-append --co --collect-only --color= --count* --cache-* --capture= --continue-* --tb= --timeout* "
+    "pytest|py.test": "-hvqxsl -k: -m: -r? -n: -p: -W: --[!cdotp]* --durations* --deselect= --disable-warnings --doctest-* --debug --dist= --cov --cov-report --cov-branch --cov-fail-under --cov-append --co --collect-only --color= --count* --cache-* --capture= --continue-* --tb= --timeout* "
     "--test* --pyargs --profile !pytest",
     "unittest": "-vqfbchl -k: -s: -p: -t: --verbose --quiet --failfast --buffer --catch --locals --durations= --help !tests",
     "uvicorn|hypercorn": "-h --reload --reload-dir= --factory --host= --port= --workers= --log-level= --no-* --proxy-headers --app-dir= --env-file= --uds= "

@@ -303,8 +303,12 @@ def _tests(words: _Words) -> str | None:
 def _app(words: _Words) -> str | None:
     """The name of an application may be a call of any function: `gunicorn 'os:system("CMD")'`. Flask calls what it names."""
     apps = words.values("-A", "--app")
+    workers = (
+        one for one in words.values("-k", "--worker-class") if not re.fullmatch(r"(uvicorn\.workers\.)?\w+", one)
+    )
     name = r"\w*(app|create|make)\w*" if words.name == "flask" or words.values("--factory") else r"[\w.]+"
-    return next((one for one in (*words.operands, *apps) if not re.fullmatch(rf"[\w./]+(:{name})?", one)), None)
+    other = next((one for one in (*words.operands, *apps) if not re.fullmatch(rf"[\w./]+(:{name})?", one)), None)
+    return next(workers, None) if other is None else other
 
 
 def _remote(words: _Words) -> str | None:
@@ -349,6 +353,11 @@ def _make(words: _Words) -> str | None:
     return next((one for one in words.values("-f", "--file", "--makefile") if _is_input(one)), None)
 
 
+def _just(words: _Words) -> str | None:
+    """What a recipe takes becomes a part of the lines that a shell reads."""
+    return _make(words) or next((one for one in words.operands if not re.fullmatch(r"[\w./:@%+,-]*", one)), None)
+
+
 def _cmake(words: _Words) -> str | None:
     other = next((one for one in words.values("-D") if not re.fullmatch(_HARMLESS_DEFINITION, one)), None)
     return _dashes(words) or other
@@ -376,7 +385,7 @@ def _dashes(words: _Words) -> str | None:
 
 _CHECKS: dict[str, Callable[[_Words], str | None]] = {
     "": _operands, "pages": _pages, "compiler": _pages, "script": _script, "remote": _remote, "config": _config, "sed": _sed,
-    "awk": _awk, "sql": _sql, "archive": _archive, "make": _make, "cmake": _cmake, "goals": _goals, "dashes": _dashes,
+    "awk": _awk, "sql": _sql, "archive": _archive, "make": _make, "just": _just, "cmake": _cmake, "goals": _goals, "dashes": _dashes,
     "package": _package, "scripts": _scripts, "image": _image, "input": _input, "pytest": _pytest, "tests": _tests, "app": _app,
     "java": lambda words: _pages(words) or next(filter(scripts.is_of_jdk, [] if words.values("-jar") else words.operands[:1]), None),
 }  # fmt: skip
