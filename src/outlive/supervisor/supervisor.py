@@ -282,7 +282,7 @@ class Supervisor:
         left = len(self._members.living())
         if left:
             self._job.mark_left()
-        elif not self._recorder.searches:  # else nothing but the mark says that hits may be owed
+        elif not self._recorder.is_owed(self._record.current_definition()):
             self._job.unmark_live()  # what is owed is on disk: a reader can see it without the mark
         self._recorder.left_behind(left)
         self._check_done()

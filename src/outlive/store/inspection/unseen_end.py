@@ -148,7 +148,7 @@ def _looked_at(job: JobDir, ended: State, definition: Definition) -> State:
     """Report what is new in the workspace of a job in a sandbox, as its supervisor would have. Nothing is
     renamed: days may have passed since it ended, in which its user made repositories there. The workspace is here, also
     that of a job of Slurm: an end on a machine with other files is its mirror's to write, or its own reader's."""
-    if definition.sandbox is None or ended.reason == "launch":  # it never ran
+    if definition.sandbox is None:
         return ended
 
     def tell(kind: str, **facts: Any) -> None:

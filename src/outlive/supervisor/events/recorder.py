@@ -52,10 +52,10 @@ class EventRecorder:
     def busy(self) -> bool:
         return self.sinks.busy or (self._watcher is not None and self._watcher.busy)
 
-    @property
-    def searches(self) -> bool:
-        """Return whether output is still searched, or its hits are delivered."""
-        return self.busy and self._watcher is not None
+    def is_owed(self, definition: Definition) -> bool:
+        """Return whether nothing but the mark of a live job says what is still to be done for one that has ended: hits of its
+        output, or a look at what a notification command leaves in its workspace."""
+        return self.busy and (self._watcher is not None or definition.sandbox is not None)
 
     # --- history ---
 
