@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from support import processes
-from support.cli import Cli, configured
+from support import pair, processes
+from support.cli import Cli, Jobs, configured
 from support.mcp_client import McpSession
 from support.tiers import MODERN_FIRST
 
@@ -50,6 +50,27 @@ def test_what_is_denied_is_not_run(cli: Cli, config: Path, work: Path) -> None:
     assert "Plain words" in cli.error("run", "echo $HOME", code="denied")["hint"]
     assert cli.ok("list", "--all")["jobs"] == []
     assert not (work / "made").exists()
+
+
+@pytest.mark.usefixtures("system_path")
+@pytest.mark.parametrize("content", ["TERM=xterm\n", "TERM=xterm\nGIT_SSH=/x\n"])
+def test_a_job_that_waits_anew_gets_no_other_variables_than_a_rule_allows(
+    cli: Cli, jobs: Jobs, place: Path, work: Path, content: str
+) -> None:
+    configured(place, '[policy]\ndefault = "deny"\n[[policy.rule]]\nprefix = [["cat", "sleep"]]\ndecision = "allow"\n')
+    (work / ".env").write_text("TERM=xterm\n", encoding="utf-8")
+    first = cli.ok("run", "--snapshot-after", "0", "--", "sleep", "600")["job_id"]
+    waits = ("--snapshot-after", "0", "--after", first, "--env-file", ".env")
+    job = cli.ok("run", *waits, "--", "cat", "/dev/null")["job_id"]
+    pair.end_pair(job)
+    (work / ".env").write_text(content, encoding="utf-8")
+    found = cli.ok("status", job)
+    if "GIT_SSH" in content:
+        assert (found["state"], found["reason"]) == ("failed", "launch")
+        assert "cannot be started anew: the policy denies `cat /dev/null`" in found["message"]
+    else:
+        assert found["state"] == "created"
+    jobs.end()
 
 
 @MODERN_FIRST

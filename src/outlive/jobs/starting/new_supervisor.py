@@ -8,9 +8,9 @@ from contextlib import ExitStack, closing
 
 from outlive.core.records import EXEC, Definition, Identity, Notification
 from outlive.errors import OutliveError, from_os
-from outlive.jobs.context import Principal
+from outlive.jobs.context import Context, Principal
 from outlive.jobs.definition import masked_lines
-from outlive.jobs.starting import boundary, making
+from outlive.jobs.starting import boundary, gate, making
 from outlive.launch import configured
 from outlive.store.inspection import adoptions, unseen_end
 from outlive.store.inspection.inspection import Inspection
@@ -112,6 +112,10 @@ def _have_wait(caller: Principal, job: JobDir, inspection: Inspection, locks: Lo
         return
     try:
         plan = making.plan_of_created(caller, job)
+        if definition.env_files and not gate.is_held(
+            definition
+        ):  # they may have other variables than were decided about
+            gate.require(Context(caller), plan, hold=False)
     except OutliveError as error:
         _end(job, inspection, error.message)
         return
