@@ -71,8 +71,8 @@ def below(root: int, skip: Iterable[int] = ()) -> list[Member]:
 
 
 def with_cookie(job_id: str, *, sinks: bool = False) -> list[Member]:
-    """Return the living processes with the cookie of this job, without its notification commands and without those of
-    other jobs in a sandbox, which may have set it; `sinks`: only notification commands."""
+    """Return the living processes with the cookie of this job, and the first one of its sandbox, without its notification
+    commands and without those of other jobs in a sandbox, which may have set it; `sinks`: only notification commands."""
     wanted = f"{COOKIE}={job_id}".encode()
     members: list[Member] = []
     for pid in process.pids():

@@ -112,9 +112,8 @@ def _have_wait(caller: Principal, job: JobDir, inspection: Inspection, locks: Lo
         return
     try:
         plan = making.plan_of_created(caller, job)
-        if definition.env_files and not gate.is_held(
-            definition
-        ):  # they may have other variables than were decided about
+        # Its env files may have other variables than were decided about
+        if definition.env_files and not gate.is_held(definition):
             gate.require(Context(caller), plan, hold=False)
     except OutliveError as error:
         _end(job, inspection, error.message)
