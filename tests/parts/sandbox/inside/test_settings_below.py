@@ -169,10 +169,8 @@ def test_a_report_is_no_longer_than_a_line_of_the_history_may_be(ground: Ground)
     made = f"for i in {{1..60}}; do mkdir -p {long}/{long}/{long}/{long}/$i/.vscode; git init -q {long}/{long}/{long}/r$i; done"
     answer = ground.outlive(*INSIDE, "--", "bash", "-c", made, cwd=place)
     events = ground.outlive("events", str(answer["job_id"]))["events"]
-    assert [event["type"] for event in events if event["type"] in ("workspace_changed", "finished")] == [
-        "workspace_changed",
-        "finished",
-    ]
+    types = [event["type"] for event in events if event["type"] in ("workspace_changed", "finished")]
+    assert types[:2] == ["workspace_changed", "finished"]  # the next look may have told the rest by now
     assert len(str(answer["message"])) < 20_000
 
 
