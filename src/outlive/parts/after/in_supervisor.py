@@ -166,8 +166,9 @@ def _is_there(request: Request, job_id: str) -> bool | None:
             is_held = job.is_supervised()  # first: a process lets go of it after it wrote the state
             state = job.read_state()
             has_begun = state is not None and (state.phase != "created" or LAST in state.kept)
-            if state is not None and state.finished and state.pid is None:  # its caller may take all back, and it first
-                has_begun = not is_held
+            # Its caller may take all back, and it first; and a reader ends what was given to no supervisor
+            if state is not None and state.finished and state.pid is None:
+                has_begun = not is_held and state.supervisor is not None
             # The turn of a job of a host begins here too
             if has_begun or parts.is_held(job.read_meta().kept) or not handed_over.is_missing(job):
                 return True
