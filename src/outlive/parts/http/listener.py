@@ -93,7 +93,7 @@ def _require_own(folder: str) -> None:
     status = os.stat(folder)
     by_group = status.st_mode & 0o020 and not is_own_group(folder, status.st_gid)
     if status.st_uid != os.geteuid() or status.st_mode & 0o002 or by_group:
-        hint = "Choose a directory that belongs to you, and that nobody else may write to."
+        hint = "Choose a directory that belongs to you, and that no other user may write to."
         raise invalid("socket", f"another user could make a socket in {folder} while the server is down", hint=hint)
 
 

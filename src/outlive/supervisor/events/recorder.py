@@ -53,7 +53,7 @@ class EventRecorder:
         return self.sinks.busy or (self._watcher is not None and self._watcher.busy)
 
     def is_owed(self, definition: Definition) -> bool:
-        """Return whether nothing but the mark of a live job says what is still to be done for one that has ended: hits of its
+        """Return whether nothing but the mark of a live job says what is still to be done for a job that has ended: hits of its
         output, or a look at what a notification command leaves in its workspace."""
         return self.busy and (self._watcher is not None or definition.sandbox is not None)
 

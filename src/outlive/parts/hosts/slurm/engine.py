@@ -248,9 +248,10 @@ ENGINE = SlurmEngine()
 
 
 def _decided(caller: Caller, start: Start) -> str | None:
-    """Return what the variables of a job are known by that a gate let start; the part that holds jobs back looks itself."""
+    """Return a digest of the variables with which a gate let a job start, if some are in files, which the node reads anew.
+    None of a job that was held back: the part that held it compares them itself."""
     is_decided = gate.decides(caller.config) and not gate.is_held(start.definition)
-    return digest_of(start.overrides) if is_decided else None
+    return digest_of(start.overrides) if is_decided and start.definition.env_files else None
 
 
 def _flags(host: Host, definition: Definition) -> list[str]:

@@ -12,7 +12,7 @@ HIDDEN = "_OUTLIVE_"  # before the name of a variable that no program reads unti
 
 
 def digest_of(variables: Mapping[str, str]) -> str:
-    """Return what variables are known by that a call gives: nobody can read them from it."""
+    """Return a digest of the variables that a call gives, from which none of them can be read."""
     return sha256(json.dumps(sorted(variables.items())).encode())
 
 
@@ -28,7 +28,7 @@ class SlurmRecord(Record, omitted=("decided", "unreachable_since", "node", "mach
     submitted: int | float = 0.0  # Unix seconds
     waits: bool = False  # Slurm has it wait for other jobs
     request: dict[str, object] = {}  # members of a request that the configuration of its caller decided
-    decided: str | None = None  # digest of the variables of its call, where a gate let it start
+    decided: str | None = None  # digest of its variables, if some are in env files, where a gate let it start
     unreachable_since: str | None = None
     node: str | None = None  # where its batch script runs
     machine: Machine | None = None

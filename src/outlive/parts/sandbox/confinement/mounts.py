@@ -158,7 +158,7 @@ def add(mounts: Mounts, sandbox: Sandbox, cwd: str, guarded: Callable[[], Guard 
     mounts.words += [*later, "--remount-ro", "/"]
     mounts.writable = ["/tmp", "/var/tmp", "/run", "/dev", sandbox.home]  # noqa: S108 - its own
     if writable:
-        mounts.writable += sandbox.roots  # caches are below the home: a path of theirs would be one that jobs change
+        mounts.writable += sandbox.roots  # not the cache: it is below the home, and jobs change what is at its path
 
 
 def require_one_spelling(paths: Iterable[str], areas: Iterable[str]) -> None:

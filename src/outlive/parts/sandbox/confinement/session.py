@@ -106,7 +106,7 @@ def _tried(
     made = {2: telling, _INIT: _init(), _FILTER: _filter(sandbox), _PROC: _proc()}
     try:
         mounts = _mounts(sandbox, how.cwd, keeping.now)
-        # Who may not read the environment of process 1, finds by its words of which job it is (tree.py)
+        # A caller that may not read the environment of process 1 finds by its words of which job it is (tree.py)
         words = [f"{_stdin(mounts, files[0]) or words[0]} {env.get(tree.COOKIE, '')}", *words[1:]]
         command = [*_bwrap(sandbox), _PROGRAM, *words]
         every = {**files, **made, **mounts.files, _WRITABLE: heard.fileno(), _ARGS: reading.fileno()}
