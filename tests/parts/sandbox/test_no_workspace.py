@@ -69,6 +69,7 @@ OBEYED = (
     "repo/.Vscode/x",
     "repo/.husky/_",
     "home/.claude/skills/x",
+    "repo/.Github/hooks/x",
     "repo/.claude/worktrees",
     "bare/hooks",
 )
@@ -89,7 +90,15 @@ def test_what_git_and_tools_run_by_themselves_is_no_workspace(place: Path, work:
 
 @pytest.mark.parametrize(
     "path",
-    ["repo/.claude/worktrees/x", "home/.codex/worktrees/ab/repo", "repo/hooks", "bare/main", "repo/.github", "x.git/y"],
+    [
+        "repo/.claude/worktrees/x",
+        "home/.codex/worktrees/ab/repo",
+        "repo/hooks",
+        "bare/main",
+        "repo/.github",
+        "repo/hooks/.github",
+        "x.git/y",
+    ],
 )
 def test_a_working_tree_is_a_workspace_wherever_an_agent_puts_it(place: Path, path: str) -> None:
     (place / path).mkdir(parents=True)

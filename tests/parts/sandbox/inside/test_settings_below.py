@@ -71,6 +71,8 @@ AT_THE_TOP = (
     ("mkdir cfg; ln -s cfg .claude", "rm .claude; mkdir .claude; echo 2 > .claude/settings.json", ".claude"),
     ("ln -s gone .husky", "rm .husky; mkdir .husky", ".husky"),
     ("touch .cursor", "rm .cursor; mkdir .cursor", ".cursor"),
+    ("mkdir .github", "mkdir .github/hooks", ".github/hooks"),
+    ("mkdir -p .github; ln -s ../cfg .github/hooks", "rm .github/hooks; mkdir .github/hooks", ".github/hooks"),
     ("git init -q sub; mkdir shared; ln -s ../shared sub/.idea", "rm sub/.idea; mkdir sub/.idea", "sub/.idea"),
     (
         "mkdir -p .claude a/b/c/d/e; echo 1 > a/b/c/d/e/run; ln -s ../a .claude/a; ln -s ../../.. a/b/back",

@@ -56,7 +56,9 @@ def _obeyed_above(path: str, git: str) -> str | None:
     lower = [step.lower() for step in steps]  # a directory may ignore case
     for at, name in enumerate(lower):
         above = "/".join(steps[: at + 1])
-        is_settings = name in visible_paths.SETTINGS and not (lower[at + 1 : at + 2] == [_TREES] and lower[at + 2 :])
+        is_settings = not {name, "/".join(lower[at - 1 : at + 1])}.isdisjoint(visible_paths.SETTINGS) and not (
+            lower[at + 1 : at + 2] == [_TREES] and lower[at + 2 :]
+        )
         is_git = name == ".git" or (name in _OF_GIT and _is_git(os.path.dirname(above)))
         if is_settings or (is_git and git != "write"):
             return above
@@ -346,7 +348,6 @@ def is_writable(sandbox: Sandbox, real: str) -> bool:
     if sandbox.mode != "workspace-write" or not is_in(real, sandbox.roots):
         return False
     lower = real.lower()  # a directory may ignore case
-    names = lower.split("/")
     return not is_in(lower, [path.lower() for path in (*sandbox.hide, *sandbox.protect)]) and not any(
-        name in (".git", *visible_paths.OBEYED) for name in names
+        f"/{name}/" in f"{lower}/" for name in (".git", *visible_paths.OBEYED)
     )

@@ -69,7 +69,7 @@ class Guard:
         mounts = len(self._kept) + len(pinned(self._kept, self._roots))
         if mounts > _MOST_MOUNTS:
             where = " and ".join(self._roots)
-            settings = sum(os.path.basename(path) in visible_paths.SETTINGS for path in self._kept)
+            settings = sum(path.endswith(tuple(f"/{name}" for name in visible_paths.SETTINGS)) for path in self._kept)
             helps = sandbox.git != "write" and settings <= _MOST_MOUNTS
             raise Unguarded(
                 f"{len(self._kept)} repositories and settings below {where} are to be kept from the job, which takes "

@@ -35,12 +35,13 @@ class Unguarded(OSError):
 
 def find(roots: Mapping[str, int], settings: Iterable[str] = ()) -> list[tuple[str, str]]:
     """Return (kind, path) of what is found, as search.c says. `roots`: directories, each as an open fd, since what a
-    name leads to may change meanwhile. `settings`: names of files and directories; those of packages (`node_modules`)
-    do not count, which no editor opens. Errors: Unguarded, OSError."""
+    name leads to may change meanwhile. `settings`: names of files and directories, of which the first one of a path is
+    searched for; those of packages (`node_modules`) do not count, which no editor opens. Errors: Unguarded, OSError."""
     if not roots:
         return []
     named = {f"/proc/self/fd/{fd}/.": path for path, fd in roots.items()}
-    words = ["".join(f"{name}/" for name in settings), *named]
+    first = dict.fromkeys(name.split("/")[0] for name in settings)
+    words = ["".join(f"{name}/" for name in first), *named]
     data, status = _searched(words, roots.values())
     if status != 0:
         what = _WHY.get(status, f"the search for repositories ended with {status} below")

@@ -77,7 +77,7 @@ ENVIRONMENT = tuple(
 # agents run commands by themselves: read-only if they are there. What is new is reported, and elsewhere what changed
 SETTINGS = tuple(
     ".vscode .idea .zed .claude .codex .cursor .gemini .opencode .amp .roo .windsurf .kiro .amazonq .continue .junie .qwen "
-    ".factory .helix .kilocode .devcontainer .husky".split()
+    ".factory .helix .kilocode .clinerules .pi .trae .github/hooks .devcontainer .husky".split()
 )
 # Files of that kind. A mount on a file is gone when its owner replaces the file, so a change is reported
 SETTING_FILES = tuple(".envrc .mcp.json opencode.json opencode.jsonc crush.json .crush.json .devcontainer.json".split())
