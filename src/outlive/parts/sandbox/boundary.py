@@ -127,6 +127,8 @@ class Sandboxed(boundary.Boundary):
 
     def not_set_up(self, message: str) -> OutliveError:
         what = f"the sandbox could not be set up: {message}"
+        if message.startswith("bwrap: Can't chdir to"):  # a job may have shut its workspace
+            return bubblewrap.unavailable(what, "Its owner may not enter this directory: `chmod u+rwx` allows it.")
         if message.startswith("bwrap"):  # what we say ourselves is about directories, and has its advice in it
             return bubblewrap.unavailable(what)
         return OutliveError("sandbox_unavailable", f"{what}; nothing was run")

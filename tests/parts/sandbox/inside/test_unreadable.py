@@ -58,6 +58,18 @@ def test_hooks_and_settings_that_cannot_be_looked_at_refuse_the_start(ground: Gr
         ground.shell("chmod 700 ../hooks below", place)
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="another user is refused before: no command can be started there")
+@pytest.mark.parametrize("user", ["self"])
+def test_a_workspace_that_a_job_shut_says_how_it_is_opened(ground: Ground) -> None:
+    place = ground.directory("w")
+    assert ground.outlive(*INSIDE, "chmod 0 .", cwd=place)["exit_code"] == 0
+    error = ground.outlive(*INSIDE, "true", cwd=place)["error"]
+    assert error["code"] == "sandbox_unavailable" and str(place) in error["message"], error
+    assert error["hint"] == "Its owner may not enter this directory: `chmod u+rwx` allows it."
+    place.chmod(0o700)
+    assert ground.outlive(*INSIDE, "true", cwd=place)["exit_code"] == 0
+
+
 def broken(at: Path) -> Callable[..., Any]:
     """A look at a path, on a disk that answers with an error at one of them."""
     look = os.stat
