@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import os
 import shlex
-import shutil
 from typing import Any
 
 from outlive import limits
@@ -11,7 +11,7 @@ from outlive.core.members import parse_json
 from outlive.core.record import is_passable
 from outlive.errors import argument, from_os, invalid
 from outlive.jobs.context import Principal
-from outlive.system import fds, scripts
+from outlive.system import fds, scripts, spawn
 
 
 def given_in(args: dict[str, Any]) -> str | list[str]:
@@ -141,6 +141,7 @@ def _wrapper(caller: Principal, given: str | None) -> tuple[str, ...]:
         words = tuple(shlex.split(given))
     except ValueError as error:
         raise invalid("shell", f"the shell wrapper cannot be split into words: {error}") from error
-    if not words or not shutil.which(words[0]):
+    program = spawn.find(words[0], caller.env) if words else ""
+    if not (os.path.isfile(program) and os.access(program, os.X_OK)):
         raise invalid("shell", f"the shell wrapper {given!r} names no program", hint='For example "bash -lc".')
     return words

@@ -220,6 +220,14 @@ def test_the_shell_of_the_configuration_runs_shell_strings_and_the_flag_goes_bef
     cli.error("--config", str(path), "run", command, code="config_error")
 
 
+@pytest.mark.parametrize("shell", ["no-such-shell -c", "./file -c", "./ -c", ""])
+def test_a_shell_that_is_no_program_is_refused(cli: Cli, work: Path, shell: str) -> None:
+    (work / "file").touch()
+    error = cli.error("run", "--shell-wrapper", shell, "touch ran", code="invalid_argument")
+    assert error["message"] == f"the shell wrapper {shell!r} names no program"
+    assert not (work / "ran").exists()
+
+
 def test_an_unknown_variable_of_ours_is_an_error_that_names_the_nearest(cli: Cli) -> None:
     error = cli.error("list", env={"OUTLIVE_EXEC_BACKGROUND": "5"}, code="config_error")
     assert "OUTLIVE_EXEC_BACKGROUND_MS" in error["hint"]
