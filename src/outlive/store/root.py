@@ -62,7 +62,7 @@ class Store:
             raise OutliveError("io_error", "there is no /proc here, by which outlive sees processes", hint=_MOUNT_PROC)
         wanted = os.path.abspath(path or default_path(env))
         try:
-            wanted = _walked(wanted)
+            wanted = walked(wanted)
             return cls._checked(wanted)
         except NotADirectoryError as error:
             if not os.path.exists(wanted):  # something above it is none
@@ -75,7 +75,7 @@ class Store:
     def existing(cls, path: str) -> Store:
         """Open a root by the real path that it had when it was opened before. Errors: OSError if
         it is gone or a link, store_unsafe."""
-        if _walked(path, make=False) != path:
+        if walked(path, make=False) != path:
             raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), path)
         return cls._checked(path)
 
@@ -198,11 +198,12 @@ def trash_name(job_id: str) -> str:
     return f"{TRASH}{job_id}-{new_id()[-_TRASH_CHARS:]}"
 
 
-def _walked(path: str, *, make: bool = True) -> str:
-    """Return the real path of the root `path`; make what is missing of it (0700).
+def walked(path: str, *, make: bool = True, to: str = "the job root", otherwise: str = OTHER_ROOT) -> str:
+    """Return the real path of a directory; make what is missing of it (0700). `to`: what it is, or is for; `otherwise`: how
+    to do without it.
 
     Each directory on the way is checked before a name in it is trusted, and each link before it is
-    followed: another user that can change one of them can put another root in place of this one.
+    followed: another user that can change one of them can put another directory in place of this one.
     Errors: store_unsafe, OSError.
     """
     done, left, links = "/", path.split("/")[::-1], 0
@@ -212,7 +213,7 @@ def _walked(path: str, *, make: bool = True) -> str:
         if name in ("", "."):
             continue
         if above is not None:
-            _check_way(done, above)
+            _check_way(done, above, to, otherwise)
             above = None
         if name == "..":
             done = os.path.dirname(done)
@@ -229,7 +230,7 @@ def _walked(path: str, *, make: bool = True) -> str:
         if not stat.S_ISLNK(status.st_mode):
             done, above = here, status
             continue
-        _check_way(here, status)
+        _check_way(here, status, to, otherwise)
         links += 1
         if links > _LINKS:
             raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), path)
@@ -240,8 +241,8 @@ def _walked(path: str, *, make: bool = True) -> str:
     return done
 
 
-def _check_way(path: str, status: os.stat_result) -> None:
-    """Raise store_unsafe if another user may change this directory or link on the way to a root: it belongs to another
+def _check_way(path: str, status: os.stat_result, to: str, otherwise: str) -> None:
+    """Raise store_unsafe if another user may change this directory or link on the way to another: it belongs to another
     user than us and root, or its mode lets others write. What is below a directory with the sticky bit only its owner may
     replace (inode(7)).
 
@@ -251,7 +252,7 @@ def _check_way(path: str, status: os.stat_result) -> None:
     what = "link" if stat.S_ISLNK(status.st_mode) else "directory"
     if status.st_uid not in (0, os.geteuid()) and not _is_unmapped_root(status.st_uid):
         owner = _user(status.st_uid)
-        _refuse_way(f"the {what} {path} on the way to the job root belongs to {owner}", OTHER_ROOT)
+        _refuse_way(f"the {what} {path} on the way to {to} belongs to {owner}", otherwise)
     if stat.S_ISLNK(status.st_mode) or status.st_mode & stat.S_ISVTX:
         return
     if status.st_mode & 0o002 or (status.st_mode & 0o020 and not is_own_group(path, status.st_gid)):
@@ -259,12 +260,12 @@ def _check_way(path: str, status: os.stat_result) -> None:
         if status.st_uid == os.geteuid():
             mend = f"Run: chmod go-w {path}"
         else:
-            mend = f"Its owner, {_user(status.st_uid)}, can close it: chmod go-w {path} (or chmod +t). {OTHER_ROOT}"
-        _refuse_way(f"the directory {path} on the way to the job root is writable by others (mode {mode:04o})", mend)
+            mend = f"Its owner, {_user(status.st_uid)}, can close it: chmod go-w {path} (or chmod +t). {otherwise}"
+        _refuse_way(f"the directory {path} on the way to {to} is writable by others (mode {mode:04o})", mend)
 
 
 def _refuse_way(fact: str, hint: str) -> NoReturn:
-    raise OutliveError("store_unsafe", f"{fact}, who could put another root in its place", hint=hint)
+    raise OutliveError("store_unsafe", f"{fact}, who could put another one in its place", hint=hint)
 
 
 def _user(uid: int) -> str:

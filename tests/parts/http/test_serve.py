@@ -255,15 +255,16 @@ def test_a_unix_socket_is_for_its_owner_and_wants_a_token_too(serve: Serve, plac
     assert serve("--socket", str(path), again=served).process.poll() is None
 
 
-@pytest.mark.parametrize("mode", [0o777, 0o1777])
+@pytest.mark.parametrize(("mode", "name"), [(0o777, "s"), (0o1777, "s"), (0o777, "mine/s")])
 def test_no_socket_is_made_where_another_user_could_make_it_while_the_server_is_down(
-    cli: Cli, place: Path, mode: int
+    cli: Cli, place: Path, mode: int, name: str
 ) -> None:
     folder = place / "shared"
-    folder.mkdir()
+    (folder / "mine").mkdir(parents=True)
     folder.chmod(mode)
-    error = cli.error("serve", "--socket", folder / "s", code="invalid_argument")
+    error = cli.error("serve", "--socket", folder / name, code="invalid_argument")
     assert error["details"]["field"] == "--socket" and str(folder) in error["message"]
+    assert "job root" not in str(error)
 
 
 def test_a_socket_that_is_in_use_and_a_file_are_left_alone(cli: Cli, place: Path) -> None:

@@ -390,3 +390,31 @@ def test_the_view_of_a_job_shows_none(mcp_connect: Connect, work: Path) -> None:
             text += base64.b64decode(answer["data"]).decode()
         assert INHERITED not in text
         assert "[masked: CI_JOB_TOKEN]" in text
+
+
+def shown_rows(session: McpSession, job: str) -> list[Any]:
+    asked = {"method": "rows", "given": {"job_id": job}}
+    answer = session.ask(lambda client: client.call_tool(declaration.VIEW, asked)).structured_content
+    assert answer["ok"]
+    return [runs for _, _, runs, *_ in answer["rows"]]
+
+
+@ONE_ERA
+def test_the_view_of_a_job_shows_none_that_goes_over_rows_or_streams(mcp_connect: Connect, work: Path) -> None:
+    session = mcp_connect(
+        extensions=[advertise(declaration.EXTENSION, {"mimeTypes": [declaration.MIME_TYPE]})], **SERVER
+    )
+    (work / "key.pem").write_text(PEM)
+    first, second = INHERITED[:7], INHERITED[7:]  # too short to be masked before the rest is there
+    command = f"echo before; cat key.pem; printf %s {first}; {GATE}; echo {second} >&2; echo behind"
+    job = session.ok("exec", command=command, yield_ms=0)["job_id"]
+    until(lambda: shown_rows(session, job)[-1] == [0, first], what="the first part")
+    (work / "go").touch()
+    session.ok("process", action="wait", job_id=job)
+    assert shown_rows(session, job) == [
+        [0, "before"],
+        [0, "[masked: private key]"],
+        *[[0, ""]] * 3,
+        [0, "[masked: CI_JOB_TOKEN]"],
+        [0, "behind"],
+    ]

@@ -14,7 +14,7 @@ from contextlib import closing, suppress
 from outlive import limits
 from outlive.core.record import Value
 from outlive.errors import OutliveError, invalid
-from outlive.store.root import is_own_group
+from outlive.store.root import is_own_group, walked
 from outlive.verbs.spec import GlobalOptions
 
 _OPEN_FILES = 8_192  # what the server asks for as its limit of open files
@@ -88,12 +88,16 @@ def listen(wanted: Address) -> socket.socket:
 
 
 def _require_own(folder: str) -> None:
-    """Refuse a directory in which another user can make a socket: clients would send it their tokens while no server is
-    there. Errors: invalid_argument, OSError."""
+    """Refuse a directory in which, or in place of which, another user can make a socket: clients would send it their tokens
+    while no server is there. Errors: invalid_argument, OSError."""
+    hint = "Choose a directory that belongs to you, and that no other user may write to."
+    try:
+        folder = walked(folder, make=False, to="the socket", otherwise=hint)
+    except OutliveError as error:
+        raise invalid("socket", error.message, hint=error.hint) from error
     status = os.stat(folder)
     by_group = status.st_mode & 0o020 and not is_own_group(folder, status.st_gid)
     if status.st_uid != os.geteuid() or status.st_mode & 0o002 or by_group:
-        hint = "Choose a directory that belongs to you, and that no other user may write to."
         raise invalid("socket", f"another user could make a socket in {folder} while the server is down", hint=hint)
 
 

@@ -1,8 +1,6 @@
 """The output of a job as the rows of a page: any of them at once, however long the output is.
 
 A row is a line. The gap (store/output/gap.py) is one row, whatever was in it. Rows are counted
-
-from outlive.core.record import Value
 from 0, lines of the answer from 1, as `log` counts them.
 """
 
