@@ -539,7 +539,7 @@ def test_no_face_looks_into_a_sentence() -> None:
 
 # Where a name is looked up for what is not run by outlive itself: the wrapper of a job, what a client
 # would find, the shell of a job on another machine
-LOOKED_UP = {"jobs/command.py", "parts/clients/discover.py", "parts/hosts/far/starting.py"}
+LOOKED_UP = {"parts/clients/discover.py", "parts/hosts/far/starting.py"}
 STARTERS = {
     *(f"subprocess.{name}" for name in ("run", "Popen", "call", "check_call", "check_output", "getoutput")),
     *(
