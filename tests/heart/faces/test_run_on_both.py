@@ -135,6 +135,13 @@ def test_a_command_has_a_directory_variables_and_input(face: Face, root: Path, w
     assert face.ok("run", command="cat; echo end")["output"] == "end\n", "stdin is closed unless it is asked for"
 
 
+def test_what_outlive_itself_tells_a_job_cannot_be_given(face: Face, root: Path) -> None:
+    ours = ("JOB_ID", "ROOT", "SHELL", "EVENT_PATH", "EVENT_TYPE")
+    show = ["sh", "-c", "; ".join(f'echo "${{OUTLIVE_{name}-}}"' for name in ours)]
+    ran = face.ok("run", command=show, env={f"OUTLIVE_{name}": "given" for name in ours})
+    assert ran["output"].split("\n") == [ran["job_id"], str(root), "exec", "", "", ""]
+
+
 @pytest.mark.parametrize(
     "between",
     [b"\x1b[01;31m\x1b[K", b"\0", b"\x1b]8;;http://x\x07", b"\xc2\x9b1m", b"\xe2\x80\xae"],
