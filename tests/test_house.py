@@ -550,6 +550,18 @@ STARTERS = {
 }
 
 
+def test_one_function_follows_links_to_their_end() -> None:
+    """os.path.realpath(3) and Path.resolve call themselves for each link, of which a job may make any number."""
+    found = {
+        str(path.relative_to(SOURCE))
+        for path in MODULES
+        for node in ast.walk(_tree(path))
+        if (isinstance(node, ast.Attribute) and node.attr in ("realpath", "resolve"))
+        or (isinstance(node, ast.ImportFrom) and any(name.name == "realpath" for name in node.names))
+    }
+    assert found == {"core/real_path.py"}
+
+
 def test_one_function_looks_up_the_programs_that_outlive_runs() -> None:
     """system/own_programs.py: none of them lies where a job in a sandbox writes."""
     found = {

@@ -2,6 +2,7 @@
 
 import os
 
+from outlive.core.real_path import real_path
 from outlive.core.record import Record
 from outlive.core.records import CONTROL, EXEC, READ, RIGHTS
 from outlive.errors import OutliveError
@@ -55,7 +56,7 @@ class Rights(Record):
                 "a job may have replaced it. Look at it, and make a new token.",
                 right="workdir",
             )
-        inside, real = os.path.realpath(self.workdir), os.path.realpath(path)
+        inside, real = real_path(self.workdir), real_path(path)
         if real != inside and not real.startswith(inside.rstrip("/") + "/"):
             raise self.denied(
                 f"jobs of the token {self.token} run in {self.workdir} or below it, not in {path}",

@@ -17,6 +17,7 @@ from outlive.core.env_files import check_env, is_env_name, read_env_files
 from outlive.core.ids import sha256
 from outlive.core.labels import check_tags
 from outlive.core.quoted import one_line
+from outlive.core.real_path import real_path
 from outlive.core.records import EXEC, LOCAL, Definition, Notification, Sandbox, Script
 from outlive.core.units import timestamp
 from outlive.errors import OutliveError, argument, from_os, invalid, shortened
@@ -178,7 +179,7 @@ def working_directory(caller: Principal, given: str | None) -> str:
         raise invalid("cwd", f"not an absolute path: {given!r}; nothing was run", hint=_WHERE)
     path = os.path.normpath(os.path.join(caller.cwd or "/", given))
     if gate.decides(caller.config):  # it decides about what is there, which no link may change
-        path = os.path.realpath(path)
+        path = real_path(path)
     try:
         is_directory = stat.S_ISDIR(os.stat(path).st_mode)
     except PermissionError:

@@ -3,7 +3,6 @@ tags, or those that a `wait` without a job waits for."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
@@ -11,6 +10,7 @@ from functools import partial
 from outlive import parts
 from outlive.answers import sentences
 from outlive.core.labels import check_tag_pattern, tag_matches
+from outlive.core.real_path import real_path
 from outlive.core.records import FINISHED, Definition
 from outlive.errors import ENDED_JOBS, OutliveError, argument, invalid, per_face
 from outlive.jobs import adoption, lookup
@@ -180,7 +180,7 @@ def own(ctx: Context) -> Iterator[JobDir]:
 def is_mine(ctx: Context, definition: Definition) -> bool:
     """Return whether a job is one of this session; for a person, of this directory."""
     if ownership.session_of(ctx.caller) is None:
-        return ctx.cwd is not None and os.path.realpath(definition.place) == os.path.realpath(ctx.cwd)
+        return ctx.cwd is not None and real_path(definition.place) == real_path(ctx.cwd)
     return ownership.is_own(ctx, definition)
 
 

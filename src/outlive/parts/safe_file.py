@@ -6,6 +6,7 @@ import contextlib
 import os
 import stat
 
+from outlive.core.real_path import real_path
 from outlive.errors import OutliveError, from_os
 from outlive.system import own_programs, process
 from outlive.system.fds import Closing, NotRegular, open_regular
@@ -24,7 +25,7 @@ class ConfigFile:
         self.path = path
         self.shared = shared
         self.project = project
-        self.real = os.path.realpath(path)
+        self.real = real_path(path)
 
     def read(self) -> bytes | None:
         """Return the content, or None if there is no file. Errors: io_error."""
@@ -87,7 +88,7 @@ class ConfigFile:
     def _leads_out(self) -> bool:
         if self.project is None:
             return not own_programs.is_followed(self.path, os.environ)
-        return not is_in(self.real, [os.path.realpath(self.project)])
+        return not is_in(self.real, [real_path(self.project)])
 
     def _mode(self, before: bytes | None) -> int:
         if before is not None:

@@ -11,16 +11,18 @@ import os
 import stat
 from collections.abc import Iterable
 
+from outlive.core.real_path import real_path
+
 
 def owner_of(path: str, own: Iterable[str]) -> str | None:
     """Return the one of these files and directories that a file is, or is in; None if it is in none.
     Errors: ValueError."""
-    real = os.path.realpath(path)
+    real = real_path(path)
     above = [real]
     while above[-1] != "/":
         above.append(os.path.dirname(above[-1]))
     identities = {identity for identity in map(_identity, above) if identity}
-    return next((one for one in own if os.path.realpath(one) in above or _identity(one) in identities), None)
+    return next((one for one in own if real_path(one) in above or _identity(one) in identities), None)
 
 
 def why_refused(fd: int, own: Iterable[str]) -> str | None:

@@ -9,6 +9,7 @@ import os
 from typing import Any
 
 from outlive.core.members import parse_json
+from outlive.core.real_path import real_path
 from outlive.core.record import Record
 from outlive.core.records import Bounds, Definition, Identity
 from outlive.store import fault_report
@@ -66,12 +67,12 @@ class Request(Record):
         environment.pop("OLDPWD", None)
         directory, known = self.definition.cwd, environment.get("PWD")
         if self.definition.sandbox is not None:  # which may not show the link that was given
-            directory = os.path.realpath(directory)
+            directory = real_path(directory)
         if (
             self.definition.cwd_id is not None
             or known is None
             or not os.path.isabs(known)
-            or os.path.realpath(known) != directory
+            or real_path(known) != directory
         ):
             environment["PWD"] = directory
         return environment

@@ -8,6 +8,7 @@ import sys
 from importlib.machinery import PathFinder
 
 import outlive
+from outlive.core.real_path import real_path
 from outlive.system.paths import as_listed, is_in
 
 _OURS = os.path.dirname(outlive.DIRECTORY)
@@ -43,9 +44,9 @@ def code() -> tuple[str, ...]:
     """Return the directories that processes of outlive load code from: of its Python, of packages, of outlive itself, and
     those of its programs. Without links. What a `.pth` or PYTHONPATH adds is none of them."""
     places = [path for path in sys.path if os.path.isabs(path) and path.endswith(("/site-packages", "/dist-packages"))]
-    places += map(os.path.dirname, (os.__file__, sys.executable, os.path.realpath(sys.executable)))
+    places += map(os.path.dirname, (os.__file__, sys.executable, real_path(sys.executable)))
     places.append(outlive.DIRECTORY)
-    return tuple(dict.fromkeys(as_listed(os.path.realpath(path)) for path in places))
+    return tuple(dict.fromkeys(as_listed(real_path(path)) for path in places))
 
 
 def words(python: str, flags: str, module: str) -> list[str]:

@@ -9,6 +9,7 @@ along the PATH of the job.
 import os
 from collections.abc import Iterable, Mapping, Sequence
 
+from outlive.core.real_path import real_path
 from outlive.errors import OutliveError
 from outlive.system import mounts, workspaces
 from outlive.system.known import Known
@@ -72,7 +73,7 @@ class _Wall:
     """What jobs in sandboxes may write, as it is now."""
 
     def __init__(self, env: Mapping[str, str]) -> None:
-        self._homes = [*dict.fromkeys(map(os.path.realpath, (env.get("HOME") or "/", os.path.expanduser("~"))))]
+        self._homes = [*dict.fromkeys(map(real_path, (env.get("HOME") or "/", os.path.expanduser("~"))))]
         self._environment = env.get("VIRTUAL_ENV", "").rstrip("/")
         roots = [path for path in _with_real(_workspaces) if not self._is_above(path)]
         # What was noted a job could write, though it may be the home of this caller by now
@@ -101,7 +102,7 @@ class _Wall:
     def is_safe(self, path: str) -> bool:
         """Return whether programs and libraries may come from here: outside of every project too,
         since in another one jobs may have run before."""
-        return self.lets_through(path) and not any(map(self.is_in_project, {path, os.path.realpath(path)}))
+        return self.lets_through(path) and not any(map(self.is_in_project, {path, real_path(path)}))
 
     def is_in_project(self, path: str) -> bool:
         """Return whether a path lies in a project, in which jobs may have run."""
@@ -131,7 +132,7 @@ class _Wall:
 
 
 def _with_real(paths: Iterable[str]) -> list[str]:
-    return [place for path in paths for place in (path, os.path.realpath(path))]
+    return [place for path in paths for place in (path, real_path(path))]
 
 
 def find(name: str, env: Mapping[str, str], folder: str | None = None) -> str:
@@ -182,9 +183,7 @@ def may_start(words: Sequence[str], env: Mapping[str, str], ours: Iterable[str])
     """Return whether a command that some file holds may be started: its program is safe or lies in `ours`, the
     directories of this installation, and no word of it is a path that a job can have written."""
     wall, (program, *rest) = _Wall(env), words
-    is_ours = is_in(os.path.realpath(program), ours) and (
-        is_in(os.path.normpath(program), ours) or wall.lets_through(program)
-    )
+    is_ours = is_in(real_path(program), ours) and (is_in(os.path.normpath(program), ours) or wall.lets_through(program))
     return (is_ours or is_safe(program, env)) and not any(wall.mentions(word, command=True) for word in rest)
 
 
@@ -209,7 +208,7 @@ def elsewhere(words: Sequence[str], env: Mapping[str, str]) -> list[str]:
 
 def _signature(path: str) -> list[tuple[int, int, int]]:
     """Return device, inode and last change of a file, of what it is a link to, and of the directories above both."""
-    steps = dict.fromkeys((os.path.abspath(path), os.path.realpath(path)))
+    steps = dict.fromkeys((os.path.abspath(path), real_path(path)))
     above = [step[:at] or "/" for step in steps for at, sign in enumerate(step) if sign == "/"]
     found = [*map(os.lstat, steps), *map(os.stat, dict.fromkeys(above))]
     return [(one.st_dev, one.st_ino, one.st_ctime_ns) for one in found]
@@ -226,7 +225,7 @@ def shell(words: Sequence[str], env: Mapping[str, str]) -> list[str]:
 
 def _is_safe(path: str, wall: _Wall, left: int = _INTERPRETERS) -> bool:
     """Return whether a file, every link to it and the interpreter of a script are safe; that may be a script again."""
-    folder, real = os.path.dirname(path), os.path.realpath(path)
+    folder, real = os.path.dirname(path), real_path(path)
     if not (left and wall.is_safe(folder) and wall.is_safe(real) and wall.lets_through(path)):
         return False
     try:

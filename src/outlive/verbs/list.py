@@ -13,6 +13,7 @@ from outlive.answers import ABSENT, sentences
 from outlive.answers.listing import Counts, List, Listed
 from outlive.core.ids import short_id
 from outlive.core.labels import Origin, check_tag_pattern, tag_matches
+from outlive.core.real_path import real_path
 from outlive.core.record import Value
 from outlive.core.records import LOCAL, Definition
 from outlive.core.started import started_at
@@ -207,7 +208,7 @@ class _Filter:
         self._wanted = wanted
         here = ctx.cwd if ctx.face == "cli" and not wanted.owner else None
         place = wanted.cwd or here
-        self._cwd = None if wanted.all or place is None else os.path.realpath(place)
+        self._cwd = None if wanted.all or place is None else real_path(place)
         self._owner = None if wanted.all else wanted.owner
         self._is_mine = ctx.face == "mcp" and not (self._is_chosen or wanted.all)
         is_narrow = only is not None or wanted.changed(tags=(), host=None, cwd=None, owner=None) != _EVERY_JOB
@@ -308,7 +309,7 @@ class _Filter:
         if self._is_mine and not ownership.is_own(self._ctx, job):
             return False
         if self._cwd is not None and job.place not in self._places:
-            self._places[job.place] = os.path.realpath(job.place) == self._cwd
+            self._places[job.place] = real_path(job.place) == self._cwd
         return self._cwd is None or self._places[job.place]
 
     def sorted(self, entries: list[Listed]) -> list[Listed]:
@@ -436,4 +437,4 @@ def _is_of_others(ctx: Context, definition: Definition) -> bool:
     """Return whether a list that asks for nothing in particular leaves this job out."""
     if ctx.face == "mcp" or not ownership.is_own(ctx, definition):
         return not ownership.is_own(ctx, definition)
-    return ctx.cwd is None or os.path.realpath(definition.cwd) != os.path.realpath(ctx.cwd)
+    return ctx.cwd is None or real_path(definition.cwd) != real_path(ctx.cwd)

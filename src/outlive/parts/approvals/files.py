@@ -14,6 +14,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from outlive.core import shell_strings
+from outlive.core.real_path import real_path
 from outlive.core.record import Value
 from outlive.parts.approvals import asked, unheld
 from outlive.parts.approvals.facts import decides
@@ -215,7 +216,7 @@ class _Looked:
         self._programs = [os.path.join(cwd, place) for place in path.split(os.pathsep)]
 
     def _is_fixed(self, file: str) -> bool:
-        return is_fixed(file, self._cwd) and is_fixed(os.path.realpath(file), self._cwd)
+        return is_fixed(file, self._cwd) and is_fixed(real_path(file), self._cwd)
 
     def there(self, words: Iterable[str]) -> Iterator[str]:
         for word in words:

@@ -11,6 +11,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from outlive import limits
+from outlive.core.real_path import real_path
 from outlive.errors import invalid
 from outlive.parts.clients import registry
 from outlive.parts.clients.registry import Client
@@ -95,8 +96,8 @@ def advice(client: Client, level: str, entry: dict[str, Any], env: Mapping[str, 
     command = (registry.words_of(entry) or [""])[0]
     if any(part in _TEMPORARY for part in command.split("/")[:-1]):
         sentences.append(f"{command} looks temporary: install outlive for good, and do this again from there.")
-    ours = os.path.realpath(sys.prefix)
-    if is_in(os.path.realpath(command), [ours]) and not own_programs.is_safe(os.path.dirname(ours), env):
+    ours = real_path(sys.prefix)
+    if is_in(real_path(command), [ours]) and not own_programs.is_safe(os.path.dirname(ours), env):
         sentences.append(
             f"{command} lies in a project: jobs in a sandbox of another outlive may write it, and the client starts it "
             "outside of any. Better install outlive elsewhere, and do this again from there."

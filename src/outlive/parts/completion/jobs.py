@@ -11,6 +11,7 @@ from typing import Any
 from outlive.config import Config
 from outlive.core.ids import short_id
 from outlive.core.quoted import visible
+from outlive.core.real_path import real_path
 from outlive.core.records import Definition
 from outlive.errors import OutliveError
 from outlive.jobs import lookup
@@ -46,7 +47,7 @@ def _newest(root: str, env: Mapping[str, str]) -> list[tuple[str, Definition, st
     line is typed."""
     jobs = []
     try:
-        store = Store.existing(os.path.realpath(os.path.expanduser(root) or default_path(env)))
+        store = Store.existing(real_path(os.path.expanduser(root) or default_path(env)))
     except (OSError, OutliveError):
         return []
     with closing(store), suppress(OSError):

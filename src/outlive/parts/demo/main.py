@@ -23,6 +23,7 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.types import Implementation
 
 from outlive.cli import stdio
+from outlive.core.real_path import real_path
 from outlive.core.units import seconds_of
 from outlive.errors import invalid
 from outlive.system import own_programs, process, tree
@@ -59,7 +60,7 @@ def main(_values: Mapping[str, object], options: GlobalOptions) -> int:
             "TMPDIR", f"jobs may write {tempfile.gettempdir()}, the directory for temporary files: name another"
         )
     _end_as_interrupted()
-    demo = _Demo(os.path.realpath(tempfile.mkdtemp(prefix="outlive-demo-")))
+    demo = _Demo(real_path(tempfile.mkdtemp(prefix="outlive-demo-")))
     try:
         faults = demo.run()
         demo.judge(faults)

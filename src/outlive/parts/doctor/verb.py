@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from outlive import config
+from outlive.core.real_path import real_path
 from outlive.errors import OutliveError
 from outlive.jobs.context import Context
 from outlive.parts.doctor import checks
@@ -22,7 +23,7 @@ def doctor(ctx: Context) -> Examined:
         place.config = config.load(ctx.env, ctx.flags.get("config"))
     except OutliveError as error:
         place.config_error = error
-    path = os.path.realpath(ctx.flags.get("root") or default_path(ctx.env))
+    path = real_path(ctx.flags.get("root") or default_path(ctx.env))
     try:
         if os.path.lexists(path):
             place.store = Store.open(path, ctx.env)

@@ -6,6 +6,7 @@ import os
 import pwd
 from collections.abc import Iterator
 
+from outlive.core.real_path import real_path
 from outlive.core.units import counted
 from outlive.parts.finding import Finding, Place, ok, unopened, warn
 from outlive.parts.http.tokens import Tokens
@@ -24,7 +25,7 @@ def serving(place: Place) -> Finding:
         return unopened(place)
     tokens = len(Tokens(place.store).all())
     others = sorted(_others())
-    proven = [any(_has(words, flag) for flag in _PROVEN) for words in _serving(os.path.realpath(place.store.path))]
+    proven = [any(_has(words, flag) for flag in _PROVEN) for words in _serving(real_path(place.store.path))]
     facts = {"tokens": tokens, "other_users": others[:100]}
     if not tokens:
         return ok("there is no token, so no client uses `outlive serve`", **facts)

@@ -10,6 +10,7 @@ from outlive.answers.job import HINT
 from outlive.cli import human
 from outlive.cli.text import Style
 from outlive.core.members import Members, entries_of
+from outlive.core.real_path import real_path
 from outlive.core.records import CONTROL, EXEC, GIT, NETWORKS, READ, RIGHTS, SANDBOXES
 from outlive.core.units import duration_ms
 from outlive.errors import argument, invalid
@@ -95,7 +96,7 @@ def token_add(
         raise invalid("expires", "a token that expires at once opens nothing", usage=True)
     named = {"mode": sandbox, "network": network, "git": git}
     ceiling = {key: value for key, value in named.items() if value} or None
-    workdir = None if workdir is None else os.path.realpath(workdir)
+    workdir = None if workdir is None else real_path(workdir)
     facts = {"name": name, "scope": scope or name, "level": level, "workdir": workdir, "expires": expires}
     acts.about_to(ctx, "token add", None, **facts, sandbox=ceiling, approves=approves)
     made, secret = Tokens(ctx.store).add(

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from outlive import parts
 from outlive.core.base_directories import state_directory
 from outlive.core.quoted import cut
+from outlive.core.real_path import real_path
 from outlive.core.records import Definition, Notification
 from outlive.errors import OutliveError
 from outlive.jobs import acts
@@ -95,7 +96,7 @@ def _bound(caller: Principal, definition: Definition) -> Definition:
     """Return the definition of a job that starts in exactly the directory that its `cwd` leads to now. Errors: denied."""
     if engines.is_apart(caller.config, definition):
         return Definition.replace(definition, cwd_id=None)
-    cwd = os.path.realpath(definition.cwd)
+    cwd = real_path(definition.cwd)
     try:
         return Definition.replace(definition, cwd=cwd, cwd_id=paths.identity(cwd))
     except OSError as error:
@@ -117,7 +118,7 @@ def _place(caller: Principal, definition: Definition, overrides: Mapping[str, st
     except OutliveError:  # of a job in the history, whose host the configuration does not have any more
         is_apart, beside = True, ()
     return Place(
-        definition.cwd if is_apart or definition.cwd_id is not None else os.path.realpath(definition.cwd),
+        definition.cwd if is_apart or definition.cwd_id is not None else real_path(definition.cwd),
         path=overrides.get("PATH") or caller.env.get("PATH") or os.defpath,
         sandbox=sandbox.mode if sandbox else "off",
         git=sandbox.git if sandbox else "write",

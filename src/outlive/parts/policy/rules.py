@@ -8,6 +8,7 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from outlive.core.nearest import meant
+from outlive.core.real_path import real_path
 from outlive.core.record import Value
 from outlive.core.records import GIT, SANDBOXES
 from outlive.errors import misconfigured
@@ -51,7 +52,7 @@ class Folder(Value):
     @classmethod
     def at(cls, path: str) -> Folder:
         written = os.path.abspath(os.path.expanduser(path))
-        return cls(written, os.path.realpath(written), followed(written)[1])
+        return cls(written, real_path(written), followed(written)[1])
 
     def has(self, place: Place, *, is_allowed: bool) -> bool:
         """Return whether the job runs in it or below. `is_allowed`: by a rule that allows, which takes nothing else for it."""

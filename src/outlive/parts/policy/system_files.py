@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import stat
 
+from outlive.core.real_path import real_path
 from outlive.system.paths import is_in
 
 # Jobs of root can change links here too, and the programs with them: elsewhere none of root's is taken to be fixed
@@ -20,7 +21,7 @@ def is_shell(program: str, path: str) -> bool:
     file = program if os.sep in program else _first(program, path)
     if file is None or not os.path.isabs(file):
         return False
-    place, real = os.path.normpath(file), os.path.realpath(file)
+    place, real = os.path.normpath(file), real_path(file)
     known = os.path.dirname(place) in _PLACES or real.startswith(_STORE) or place in _listed()
     return known and all(map(_is_kept, (real, os.path.dirname(real), os.path.dirname(place))))
 

@@ -6,15 +6,17 @@ import os
 import zlib
 from collections.abc import Callable, Collection, Iterator
 
+from outlive.core.real_path import real_path
+
 _REPOSITORY = ".git"  # a directory, or a file in another worktree (git-worktree(1))
 
 
 def worktree(directory: str, exists: Callable[[str], bool] = os.path.lexists) -> str:
     """Return the root of the worktree that a directory is in; the directory itself if it is in none."""
-    above = os.path.realpath(directory)
+    above = real_path(directory)
     while not exists(os.path.join(above, _REPOSITORY)):
         if above == "/":
-            return os.path.realpath(directory)
+            return real_path(directory)
         above = os.path.dirname(above)
     return above
 

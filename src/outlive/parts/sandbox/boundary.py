@@ -7,6 +7,7 @@ import pwd
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from outlive.core.real_path import real_path
 from outlive.core.records import Definition, Granted, Sandbox
 from outlive.errors import OutliveError
 from outlive.jobs.context import Principal
@@ -233,7 +234,7 @@ def _require_given(caller: Principal, definition: Definition) -> None:
         return
     own = resolved(caller, Granted(limit.most_mode, limit.most_network, limit.most_git), needed=False)
     for path in given:
-        if not access.is_readable(own, os.path.realpath(path)):
+        if not access.is_readable(own, real_path(path)):
             raise OutliveError(
                 "denied",
                 f"the job is given what is in {path}, which jobs of this caller cannot see",

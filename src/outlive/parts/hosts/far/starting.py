@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from outlive.config import Config
+from outlive.core.real_path import real_path
 from outlive.core.records import Definition, Granted, Sandbox
 from outlive.errors import OutliveError, misconfigured
 from outlive.jobs.context import Context, Principal
@@ -64,7 +65,7 @@ def start(store: Store, said: dict[str, Any], is_wanted: Callable[[], bool], ori
     wanted: Definition = Definition.of(said["definition"])
     if is_there(store, wanted.job_id):
         return
-    own_programs.know([os.path.realpath(os.path.expanduser(wanted.cwd))])  # jobs of before may have written there
+    own_programs.know([real_path(os.path.expanduser(wanted.cwd))])  # jobs of before may have written there
     env = login_environment()
     ctx = context(store, env, wanted.owner)
     cwd = working_directory(ctx.caller, os.path.expanduser(wanted.cwd))
@@ -174,9 +175,9 @@ def _sandbox(store: Store, asked: dict[str, Any] | None, cwd: str, env: Mapping[
 def _workspace(workdir: str) -> str:
     """Return the directory of a host that its jobs may write. Errors: config_error for one behind a link, unless the home
     is: an earlier job may have made that."""
-    home = os.path.realpath(os.path.expanduser("~"))
+    home = real_path(os.path.expanduser("~"))
     path = os.path.normpath(os.path.join(home, workdir[2:]) if workdir.startswith("~") else workdir)
-    real = os.path.realpath(path)
+    real = real_path(path)
     if real != path:
         message = f"the `workdir` of the host is a link there, or lies behind one: {path}; nothing was run"
         raise misconfigured(message, f"Name the directory itself: {real}.")

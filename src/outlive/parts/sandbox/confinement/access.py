@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from outlive.core.base_directories import base_directory, state_directory
 from outlive.core.ids import sha256
+from outlive.core.real_path import real_path
 from outlive.core.record import Value
 from outlive.core.records import Granted, Sandbox
 from outlive.errors import OutliveError, argument, invalid, misconfigured
@@ -160,7 +161,7 @@ def _to_hide(roots: list[str], settings: Settings, homes: list[str], ours: Ours,
     """Return what is hidden from jobs that may write `roots`. Errors: config_error."""
     home = homes[0]
     secret = [_secret(path, roots) for path in (*ours.secret, *(f"{one}/{usual}" for one in homes for usual in _USUAL))]
-    secret = list(dict.fromkeys([*secret, as_listed(os.path.realpath(f"{home}/{_CACHES}"))]))
+    secret = list(dict.fromkeys([*secret, as_listed(real_path(f"{home}/{_CACHES}"))]))
     secret += mounts.other_names(secret)
     _require_apart(roots, secret)
     secret = [path for path in secret if _may_come(path)]
@@ -185,7 +186,7 @@ def _may_come(path: str) -> bool:
 
 
 def _to_protect(roots: list[str], ours: Ours) -> list[str]:
-    installed = [*dict.fromkeys((*(as_listed(os.path.realpath(path)) for path in ours.installed), *interpreter.code()))]
+    installed = [*dict.fromkeys((*(as_listed(real_path(path)) for path in ours.installed), *interpreter.code()))]
     return [path for path in (*installed, *mounts.other_names(installed)) if is_in(path, roots)]
 
 
@@ -197,7 +198,7 @@ def _own_name(path: str, what: str) -> str:
     """Return a path that has no links in it. A link may be the work of an earlier job, which would
     let the next one write where it leads."""
     path = os.path.normpath(path)
-    real = os.path.realpath(path)
+    real = real_path(path)
     if real != path:
         message = f"{what} is a link, or lies behind one: {path}; nothing was run"
         raise misconfigured(message, f"Name the directory itself: {real}.")
@@ -217,7 +218,7 @@ def _require_listed(path: str, what: str) -> None:
 
 def _as_listed(homes: list[str]) -> list[str]:
     """Return home directories without links. Errors: config_error for a HOME of another spelling."""
-    real = [*map(os.path.realpath, homes)]
+    real = [*map(real_path, homes)]
     _require_listed(real[0], "HOME")
     return [*dict.fromkeys(map(as_listed, real))]
 
@@ -246,7 +247,7 @@ def _hidden(path: str, roots: list[str]) -> str:
     if visible_paths.reached(path, roots) is None:
         message = f"[sandbox] hide names {path}, behind a link that a job can change"
         raise misconfigured(message, "Name the directory itself.")
-    return as_listed(os.path.realpath(path))
+    return as_listed(real_path(path))
 
 
 def _secret(path: str, roots: list[str]) -> str:
@@ -254,7 +255,7 @@ def _secret(path: str, roots: list[str]) -> str:
     if visible_paths.reached(path, roots) is None:
         message = f"{path}, which is outlive's own, lies behind a link that a job could change; nothing was run"
         raise misconfigured(message, "Put the directory itself there, or start outlive in another directory.")
-    return as_listed(os.path.realpath(path))
+    return as_listed(real_path(path))
 
 
 def _require_harmless(roots: list[str], git: str) -> None:
@@ -309,7 +310,7 @@ def _cache(caches: str, roots: list[str]) -> str:
 
 def require_visible(sandbox: Sandbox, path: str, field: str) -> None:
     """Errors: invalid_argument for a directory that the sandbox does not show."""
-    real = os.path.realpath(path)
+    real = real_path(path)
     if real in ("/", sandbox.home) or (is_in(real, visible_paths.visible(sandbox)) and not is_in(real, sandbox.hide)):
         return
     hint = f"Start outlive in it, name it in [sandbox] write or show, or use another {argument(field)}."
@@ -331,7 +332,7 @@ def is_readable(sandbox: Sandbox, real: str) -> bool:
 
 def require_writable(sandbox: Sandbox, path: str, field: str) -> None:
     """Errors: denied for a file that a command in the sandbox could not write."""
-    if is_writable(sandbox, os.path.realpath(path)):
+    if is_writable(sandbox, real_path(path)):
         return
     raise OutliveError(
         "denied",

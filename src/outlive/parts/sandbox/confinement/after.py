@@ -17,8 +17,9 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from outlive.core.ids import sha256
+from outlive.core.ids import sha256_of
 from outlive.core.members import parse_json
+from outlive.core.real_path import real_path
 from outlive.core.record import Value
 from outlive.core.records import Sandbox, State
 from outlive.core.rights import identity_of
@@ -284,7 +285,7 @@ class _Root:
     def _link(self, path: str) -> list[dict[str, str]]:
         """Remove a link into the cache of the sandbox, where no repository is looked for."""
         cache = self._sandbox.cache
-        if cache is None or not is_in(os.path.realpath(path), [os.path.dirname(cache)]):
+        if cache is None or not is_in(real_path(path), [os.path.dirname(cache)]):
             return []
         try:
             with Closing(self._entered(os.path.dirname(path))) as folder:
@@ -440,8 +441,8 @@ def looked_at(folder: int, sandbox: Sandbox, state: State, tell: Callable[..., N
 
 def _known_as(finding: Mapping[str, str], look: Look) -> list[object]:
     """Return what a finding is known by: it is told again when what was found, or is in it, has changed since."""
-    path, there = finding["path"], list[object]()
+    path, content = finding["path"], ""
     if finding["kind"] == "settings" and os.path.isdir(path) and look.leads_inside(path):
-        with contextlib.suppress(OSError):  # a job may shut it
-            there += look.all_in(path)
-    return [finding["kind"], path, finding.get("moved_to", ""), *mark(path), sha256(json.dumps(there).encode())]
+        with contextlib.suppress(OSError):  # a job may shut it, or fill it
+            content = sha256_of(json.dumps(one).encode() for one in look.all_in(path))
+    return [finding["kind"], path, finding.get("moved_to", ""), *mark(path), content]

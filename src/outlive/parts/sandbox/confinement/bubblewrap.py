@@ -6,6 +6,7 @@ import sys
 from collections.abc import Mapping
 
 import outlive
+from outlive.core.real_path import real_path
 from outlive.core.record import Record
 from outlive.core.records import Sandbox
 from outlive.errors import OutliveError
@@ -51,8 +52,8 @@ def find(configured: str | None) -> str:
 
 def may_run(path: str) -> bool:
     """Return whether this is a program that no job can have written: what is ours is read-only for them."""
-    ours = [*map(os.path.realpath, (sys.prefix, os.path.dirname(PROGRAM)))]
-    return os.access(path, os.X_OK) and (is_in(os.path.realpath(path), ours) or own_programs.is_safe(path, os.environ))
+    ours = [*map(real_path, (sys.prefix, os.path.dirname(PROGRAM)))]
+    return os.access(path, os.X_OK) and (is_in(real_path(path), ours) or own_programs.is_safe(path, os.environ))
 
 
 def _packaged() -> list[str]:
@@ -147,7 +148,7 @@ def arguments(
     words += ["--unshare-net"] if sandbox.network != "open" else []
     # user_namespaces(7): without this right init.c could not have root in the namespace that it makes, and drops it there
     words += ["--cap-drop", "ALL", *(("--cap-add", "CAP_SETFCAP") if is_root else ())]
-    words += [*mounts, "--chdir", os.path.realpath(cwd)]
+    words += [*mounts, "--chdir", real_path(cwd)]
     for name, value in environment.items():
         words += ["--setenv", name, value]
     return b"".join(os.fsencode(word) + b"\0" for word in (*words, *last))

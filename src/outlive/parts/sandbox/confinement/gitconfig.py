@@ -12,6 +12,7 @@ import signal
 from collections.abc import Iterable, Iterator, Mapping
 
 from outlive.core import shell_strings
+from outlive.core.real_path import real_path
 from outlive.core.records import Sandbox
 from outlive.errors import OutliveError
 from outlive.parts.sandbox.confinement.search import Unguarded
@@ -126,7 +127,7 @@ def _is_plain(text: str) -> bool:
 
 def common(git: str) -> str:
     """Return the git directory that a linked working tree shares with others, `git` itself for others."""
-    shared = path_in(os.path.realpath(os.path.join(git, "commondir")))
+    shared = path_in(real_path(os.path.join(git, "commondir")))
     return os.path.normpath(os.path.join(git, shared))
 
 
@@ -138,7 +139,7 @@ def files_of(git: str) -> list[str]:
 
 def working_trees(git: str) -> list[str]:
     """Return the tops of the working trees that a git directory names, without links; see _named_trees."""
-    return [*dict.fromkeys(map(os.path.realpath, _named_trees(git)))]
+    return [*dict.fromkeys(map(real_path, _named_trees(git)))]
 
 
 def _named_trees(git: str) -> Iterator[str]:
@@ -158,9 +159,9 @@ def trees_in(git: str, roots: Iterable[str]) -> Iterator[str]:
     followed: a job may have made it."""
     for named in map(os.path.normpath, _named_trees(git)):
         above = [named[:at] for at, one in enumerate(named) if one == "/" and at]
-        root = next((path for path in above if os.path.realpath(path) in roots), None)
+        root = next((path for path in above if real_path(path) in roots), None)
         if root is not None:
-            yield os.path.realpath(root) + named.removeprefix(root)
+            yield real_path(root) + named.removeprefix(root)
 
 
 def registered(git: str, depth: int = 0) -> Iterator[str]:
@@ -221,7 +222,7 @@ class Named:
 
     def _taken(self, path: str) -> Iterator[str]:
         """Take in what one file names, and yield the files that it includes."""
-        real = os.path.realpath(path)
+        real = real_path(path)
         for section, _, key, value in settings(read(real, most=_MOST_SETTINGS) or ""):
             for one in readings(value):
                 included = self.take(section, key, one)
@@ -376,7 +377,7 @@ def _is_place(word: str, roots: Iterable[str]) -> bool:
     for root in roots:
         path = os.path.normpath(os.path.join(root, word))
         near = path if "/" not in word else os.path.dirname(path)
-        if (is_in(path, roots) or is_in(os.path.realpath(path), roots)) and (os.path.lexists(near) or glob.glob(near)):
+        if (is_in(path, roots) or is_in(real_path(path), roots)) and (os.path.lexists(near) or glob.glob(near)):
             return True
     return False
 
@@ -385,7 +386,7 @@ def linked(git: str, top: str, folder: int | None = None) -> str | None:
     """Return the git directory that a file `.git` of the working tree `top` names; None if it is no such file."""
     text = path_in(git, folder)
     target = text.removeprefix("gitdir: ")
-    return None if target == text else os.path.realpath(os.path.join(top, target))
+    return None if target == text else real_path(os.path.join(top, target))
 
 
 def path_in(path: str, folder: int | None = None) -> str:

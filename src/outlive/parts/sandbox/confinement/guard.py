@@ -12,6 +12,7 @@ import os
 import stat
 from collections.abc import Iterable, Mapping
 
+from outlive.core.real_path import real_path
 from outlive.core.records import Sandbox
 from outlive.parts.sandbox.confinement import gitconfig, search, second_names, visible_paths
 from outlive.parts.sandbox.confinement.mounts import Mounts, pinned
@@ -97,7 +98,7 @@ class Guard:
         if stat.S_ISLNK(status.st_mode):
             raise Unguarded(
                 f"{git} is a link, which a job could replace: put the directory there, or a file that says "
-                f"`gitdir: {os.path.realpath(git)}`, {_WRITE}"
+                f"`gitdir: {real_path(git)}`, {_WRITE}"
             )
         self._kept[git] = None
         self.repositories[git] = [status.st_dev, status.st_ino, *changes(git)]
@@ -144,7 +145,7 @@ class Guard:
         fitting = [one for word in words if glob.has_magic(word) for one in glob.glob(word, root_dir=top)]
         for word in (*words, *fitting):
             path = os.path.normpath(os.path.join(top, word))
-            if is_in(path, self._roots) or is_in(os.path.realpath(path), self._roots):
+            if is_in(path, self._roots) or is_in(real_path(path), self._roots):
                 if os.path.isfile(path) or ("/" in word and not os.path.isdir(path)):
                     self.programs[path] = stamp_of(path)
 
@@ -158,7 +159,7 @@ class Guard:
                 self._keep_named(above, git if is_folder(git) else linked(above, git))
                 nearest = False
                 every = self._look.stamps(above)
-                self.files |= {path: stamp for path, stamp in every if is_in(os.path.realpath(path), self._roots)}
+                self.files |= {path: stamp for path, stamp in every if is_in(real_path(path), self._roots)}
             above = os.path.dirname(above)
 
     def _require_elsewhere(self, named: gitconfig.Named, what: str) -> None:
@@ -229,7 +230,7 @@ class Guard:
             return
         is_directory = reached is not None and is_folder(reached)
         if reached is None or not self._keep_folder(reached if is_directory else os.path.dirname(reached)):
-            real = os.path.realpath(target)
+            real = real_path(target)
             what = (
                 "lies where a job could change it" if real == link else f"is a link to {real}, which a job could change"
             )
@@ -242,7 +243,7 @@ class Guard:
     def _keep_folder(self, path: str) -> bool:
         """Keep a directory; return whether it is there."""
         if os.path.islink(path):
-            path = os.path.realpath(path)
+            path = real_path(path)
             if not is_in(path, self._roots):
                 return True
         if not is_folder(path) or path in self._roots:

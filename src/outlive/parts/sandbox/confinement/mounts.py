@@ -17,6 +17,7 @@ import time
 from collections.abc import Callable, Iterable
 from typing import Protocol
 
+from outlive.core.real_path import real_path
 from outlive.core.records import Sandbox
 from outlive.core.rights import identity_of
 from outlive.parts.sandbox.confinement import gitconfig, hidden, visible_paths
@@ -108,12 +109,12 @@ class Mounts:
                     here = os.path.join(here, *names[at:])
                     if not is_in(here, self._links):
                         self._links.append(here)
-                        self.link(os.path.realpath(here), here)
+                        self.link(real_path(here), here)
                     return
                 if not is_in(here, [*self._links, *self._shown, *self.entries.values(), *visible_paths.SYSTEM]):
                     self._links.append(here)
                     self.link(os.readlink(here), here)
-                here = os.path.realpath(here)
+                here = real_path(here)
             done = here
 
 
@@ -196,7 +197,7 @@ def _has_entries(path: str | int) -> bool:
 
 def _etc_file(mounts: Mounts, path: str) -> None:
     """Show a file of /etc as it is now; programs replace these files, so a mount would not last."""
-    if os.path.islink(path) and is_in(os.path.realpath(path), visible_paths.SYSTEM):
+    if os.path.islink(path) and is_in(real_path(path), visible_paths.SYSTEM):
         mounts.link(os.readlink(path), path)
         return
     try:
@@ -274,7 +275,7 @@ def _own_stores(sandbox: Sandbox, taken: list[str]) -> list[str]:
 
 def _is_hidden(sandbox: Sandbox, path: str) -> bool:
     """Return whether something is hidden there, or above: nothing is mounted behind a link."""
-    real = os.path.realpath(path)
+    real = real_path(path)
     return is_in(real, sandbox.hide) or any(is_in(one, [real]) for one in sandbox.hide)
 
 
@@ -384,7 +385,7 @@ def _show(mounts: Mounts, sandbox: Sandbox, name: str) -> None:
 
 def _chosen(mounts: Mounts, sandbox: Sandbox) -> None:
     """Show what environment and configuration name, an outer directory before what is in it."""
-    there = [*map(os.path.realpath, visible_paths.SYSTEM), *sandbox.roots, *mounts.entries.values()]
+    there = [*map(real_path, visible_paths.SYSTEM), *sandbox.roots, *mounts.entries.values()]
     for path in sorted(visible_paths.chosen(sandbox)):
         is_new = os.path.exists(path) and not is_in(path, there)
         if is_new and not is_in(sandbox.home, [path]):

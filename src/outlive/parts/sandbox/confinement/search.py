@@ -4,10 +4,12 @@ look at those settings."""
 from __future__ import annotations
 
 import binascii
+import heapq
 import os
 import stat
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from outlive.core.real_path import real_path
 from outlive.parts.sandbox.confinement import visible_paths
 from outlive.parts.sandbox.confinement.programs import SEARCH
 from outlive.parts.sandbox.confinement.visible_paths import is_in
@@ -19,11 +21,15 @@ from outlive.system.paths import status_of
 _WHY = {
     1: "there are more than 500,000 directories below",
     2: "the path is longer than 4,000 bytes:",
+    4: "the paths of repositories and settings take more than 16 MB below",
 }
 _PACKAGES = "node_modules"
 _INNERMOST = 50  # directories in each other, in one of settings, and behind links in it
 _MOST_ENTRIES = 1000  # of a directory behind a link
 _MOST_BEHIND = 10_000  # entries behind links, in one look
+_MOST_FOUND = 16 << 20  # bytes that a search may print: a job may have made paths of 4,000 bytes
+_MOST_NOTED = 64 << 20  # bytes that what is noted in one look may take, about so many for each entry besides its path:
+_ENTRY = 200
 
 
 class Unguarded(OSError):
@@ -71,8 +77,9 @@ def _searched(words: list[str], roots: Iterable[int]) -> tuple[bytes, int]:
                 # By its number here, which is its number there too: the check before the spawn sees the same file
                 files = {program: program, 0: nothing, 1: output, 2: nothing, **{fd: fd for fd in roots}}
                 pid = spawn.spawn([f"/proc/self/fd/{program}", *words], {}, files, spawn.How("/"))
-            data = file.read()
-    return data, os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+            data = file.read(_MOST_FOUND + 1)
+    status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])  # it ends also where nobody reads what it prints
+    return data, 4 if len(data) > _MOST_FOUND else status
 
 
 def _place(word: str, named: Mapping[str, str]) -> tuple[str, str]:
@@ -99,22 +106,22 @@ class Look:
     def __init__(self, roots: Sequence[str]) -> None:
         self.again = other_names(roots, below=False)  # the same directories by another mount
         self._roots = [*roots, *self.again]
-        self._left = _MOST_BEHIND
+        self._left, self._room = _MOST_BEHIND, _MOST_NOTED
 
     def new(self, top: str, files: Mapping[str, list[int]], *, kept: bool) -> list[str]:
         """Return what is new at the top of a directory; `files`: what was there before, as of a guard. Of a directory that
         is new it is the directory alone."""
         there = (os.path.join(top, name) for name in visible_paths.SETTINGS)
         new = [path for path in there if path not in files and status_of(path)]
-        now = (path for path, _ in self.stamps(top, kept=kept) if not is_in(path, new))
+        now = (path for path, _ in self.stamps(top, kept=kept, new=new))
         return [*(path for path in now if path not in files), *new]
 
-    def stamps(self, top: str, *, kept: bool = True) -> Iterator[tuple[str, list[int]]]:
-        """Yield what is at the top of a directory, and what links in directories of settings lead to, each with its `mark`.
-        Where a job may write the latter (`kept` False), also what is in them."""
+    def stamps(self, top: str, *, kept: bool = True, new: Sequence[str] = ()) -> Iterator[tuple[str, list[int]]]:
+        """Yield what is at the top of a directory, but for what is `new`, and what links in directories of settings lead to,
+        each with its `mark`. Where a job may write the latter (`kept` False), also what is in them."""
         for name in visible_paths.OBEYED:
             path = os.path.join(top, name)
-            there = status_of(path)
+            there = None if path in new else status_of(path)
             if there is None or (stat.S_ISDIR(there.st_mode) and name in visible_paths.SETTING_FILES):
                 continue
             yield path, mark(path)
@@ -122,12 +129,16 @@ class Look:
                 yield from self._behind_links(path, set()) if kept else self.all_in(path)
 
     def leads_inside(self, path: str) -> bool:
-        return is_in(os.path.realpath(path), self._roots)
+        return is_in(real_path(path), self._roots)
 
     def all_in(self, folder: str) -> Iterator[tuple[str, list[int]]]:
-        """Yield the files in a directory that a job may write, and those that links in it lead to. Errors: OSError."""
+        """Yield the files in a directory that a job may write, and those that links in it lead to. Errors: OSError, Unguarded
+        for more than a look may note."""
         seen: set[tuple[int, int]] = set()
         for path, known in inside(folder):
+            self._room -= len(path) + _ENTRY
+            if self._room < 0:
+                raise Unguarded(f"{folder} has too many files for settings: start outlive in a smaller directory")
             yield path, known
             if os.path.islink(path) and os.path.isdir(path) and self.leads_inside(path):
                 yield from self._behind_links(path, seen, is_behind=True)
@@ -143,7 +154,7 @@ class Look:
                 return
             seen.add((status.st_dev, status.st_ino))
         # In one order: by which of its names a directory is known is to be the same at the next look
-        for entry in sorted(entries_of(folder), key=lambda one: one.name)[:_MOST_ENTRIES]:
+        for entry in heapq.nsmallest(_MOST_ENTRIES, entries_of(folder), key=lambda one: one.name):
             is_link = entry.is_symlink()
             behind = is_behind or is_link
             self._left -= behind
@@ -190,12 +201,12 @@ def _stamp_behind(path: str) -> list[int]:
     return [status.st_dev, status.st_ino] if stat.S_ISDIR(status.st_mode) else paths.stamp(status)
 
 
-def entries_of(folder: str) -> list[os.DirEntry[str]]:
-    """Return what is in a directory; nothing if there is none. Errors: OSError for what cannot be read, and may be there."""
+def entries_of(folder: str) -> Iterator[os.DirEntry[str]]:
+    """Yield what is in a directory, of which a job may have made any number; nothing if there is none. Errors: OSError for what
+    cannot be read, and may be there."""
     try:
         with os.scandir(folder) as entries:
-            return list(entries)
+            yield from entries
     except OSError as error:
         if not paths.is_missing(folder, error):
             raise
-        return []

@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import os
 
+from outlive.core.real_path import real_path
 from outlive.core.records import Sandbox
 from outlive.parts.sandbox.confinement import access
 from outlive.parts.sandbox.confinement.guard import guarded
@@ -20,7 +21,7 @@ from outlive.system.paths import opened
 
 def open_writable(sandbox: Sandbox, path: str, flags: int, mode: int) -> int:
     """Return an fd of the file, in directories that are made. Errors: OSError; EROFS if the job may not write."""
-    path = os.path.join(os.path.realpath(os.path.dirname(path)), os.path.basename(path))
+    path = os.path.join(real_path(os.path.dirname(path)), os.path.basename(path))
     root = next((one for one in sandbox.roots if is_in(path, [one])), None)
     names = path.removeprefix(root or "").strip("/").split("/")
     guard = guarded(sandbox)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 
+from outlive.core.real_path import real_path
 from outlive.core.records import Sandbox
 from outlive.system import mounts, paths, workspaces
 from outlive.system.fds import listed
@@ -139,7 +140,7 @@ def visible(sandbox: Sandbox, known: Mapping[str, str] | None = None) -> list[st
     at_home = [os.path.join(sandbox.home, name) for name in names]
     of_run = filter(os.path.exists, OF_RUN)  # `hide` may name /run, which is a job's own
     system = [
-        *map(os.path.realpath, (*SYSTEM, *OF_KERNEL, *of_run)),
+        *map(real_path, (*SYSTEM, *OF_KERNEL, *of_run)),
         *(path for both in of_etc().items() for path in both),
     ]
     return [*at_home, *names.values(), *system, *chosen(sandbox), *sandbox.roots]
@@ -150,7 +151,7 @@ def of_etc() -> dict[str, str]:
     there = set(listed("/etc"))
     names = (*ETC_FOLDERS, *sorted(one for one in there if one.startswith("java-")))
     paths = (f"/etc/{name}" for name in names if name.split("/")[0] in there)
-    return {path: os.path.realpath(path) for path in paths if os.path.isdir(path)}
+    return {path: real_path(path) for path in paths if os.path.isdir(path)}
 
 
 def toolchains(environment: Mapping[str, str], home: str) -> list[str]:
@@ -165,10 +166,8 @@ def toolchains(environment: Mapping[str, str], home: str) -> list[str]:
         top = environment.get(name, "").rstrip("/")
         if os.path.isabs(top) and not is_in(home, [top]):
             folders += [os.path.join(top, part) if part else top for part in parts]
-    system = [*map(os.path.realpath, SYSTEM)]  # shown in any case; a link elsewhere that leads there is not
-    named = (
-        path for path in dict.fromkeys(folders) if not (is_in(path, SYSTEM) and is_in(os.path.realpath(path), system))
-    )
+    system = [*map(real_path, SYSTEM)]  # shown in any case; a link elsewhere that leads there is not
+    named = (path for path in dict.fromkeys(folders) if not (is_in(path, SYSTEM) and is_in(real_path(path), system)))
     return [path for path in named if fixed(path, home) is not None]
 
 
@@ -177,7 +176,7 @@ def _is_environment(path: str, environment: Mapping[str, str], home: str) -> boo
     if not os.path.exists(f"{path}/pyvenv.cfg") or is_in(home, [path]):
         return False
     noted = workspaces.noted(environment)
-    return not is_in(os.path.realpath(path), [*noted, *mounts.other_names(noted)])
+    return not is_in(real_path(path), [*noted, *mounts.other_names(noted)])
 
 
 def fixed(

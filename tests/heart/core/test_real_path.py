@@ -1,0 +1,33 @@
+"""Where a path leads, however many links are on the way."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from outlive.core.real_path import real_path
+from support.cli import Cli
+
+
+def chain(work: Path, links: int) -> Path:
+    """Make links that lead one to the next, the last of which leads to nothing."""
+    for number in range(links):
+        os.symlink(f"l{number + 1}", work / f"l{number}")
+    return work / "l0"
+
+
+@pytest.mark.parametrize(("links", "leads_to"), [(40, "l40"), (3_000, "l0")])
+def test_a_path_behind_more_links_than_anything_follows_stays_as_it_is(work: Path, links: int, leads_to: str) -> None:
+    assert real_path(str(chain(work, links))) == f"{work}/{leads_to}"
+
+
+def test_a_list_has_the_jobs_whose_directory_became_a_chain_of_links(cli: Cli, work: Path) -> None:
+    (work / "d").mkdir()
+    job = cli.ok("run", "--wait", "--cwd", "d", "true")["job_id"]
+    (work / "d").rmdir()
+    os.symlink(chain(work, 3_000), work / "d")
+    assert [one["job_id"] for one in cli.ok("list", "--all")["jobs"]] == [job]
+    assert cli.ok("list")["jobs"] == []
+    assert cli.ok("run", "--wait", "true")["exit_code"] == 0
