@@ -143,10 +143,11 @@ def _candidates(program: str, env: Mapping[str, str]) -> list[str]:
     return [os.path.join(folder or ".", program) for folder in path.split(os.pathsep)]
 
 
-def why_not(program: str, env: Mapping[str, str], cwd: str, error: OSError) -> str:
-    """Return a sentence about a failed exec; ENOENT may mean that the interpreter of a script is missing."""
+def why_not(program: str, env: Mapping[str, str], cwd: str, error: OSError, *, looks: bool = True) -> str:
+    """Return a sentence about a failed exec; ENOENT may mean that the interpreter of a script is missing. Without `looks` it
+    says nothing of what is there: a job's link may lead to a file that the job does not see."""
     reason = os.strerror(error.errno or 0)
-    for candidate in _candidates(program, env):
+    for candidate in _candidates(program, env) if looks else ():
         path = os.path.join(cwd, candidate)
         try:
             with fds.Closing(fds.open_regular(path)) as fd:

@@ -23,6 +23,36 @@ def test_a_path_behind_more_links_than_anything_follows_stays_as_it_is(work: Pat
     assert real_path(str(chain(work, links))) == f"{work}/{leads_to}"
 
 
+def test_it_is_what_the_system_says(work: Path) -> None:
+    (work / "a/b").mkdir(parents=True)
+    os.symlink("../a/b/..", work / "a/link")
+    os.symlink(work / "a/link", work / "far")
+    os.symlink("round", work / "round")
+    for path in (
+        "",
+        ".",
+        "/",
+        "//",
+        "a/../a/link/b",
+        f"{work}/far/b/../none/..",
+        "far",
+        "none/x/../y",
+        "a/link/../../..",
+    ):
+        assert real_path(path) == os.path.realpath(path).replace("//", "/"), path
+    assert real_path("round") == f"{work}/round"
+
+
+def test_a_path_that_is_longer_than_the_kernel_takes_is_not_looked_at(
+    work: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks: list[str] = []
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "readlink", looks.append)
+        assert real_path("s/" * 2_100) == f"{work}/{'s/' * 2_099}s"
+    assert not looks
+
+
 def test_a_list_has_the_jobs_whose_directory_became_a_chain_of_links(cli: Cli, work: Path) -> None:
     (work / "d").mkdir()
     job = cli.ok("run", "--wait", "--cwd", "d", "true")["job_id"]

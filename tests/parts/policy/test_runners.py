@@ -462,6 +462,12 @@ docker buildx build -
 just greet 'x; touch y'
 just greet '`touch y`'
 pytest --ds=evil
+pytest --redis-exec=./evil test_x.py
+pytest --benchmark-timer=code.interact
+pytest --ssh-config=x --hosts=ssh://x
+uvicorn code:interact
+hypercorn code:interact
+python3 -m uvicorn code:interact
 gunicorn -k evil.Worker x:app
 gunicorn --worker-class=evil.Worker x:app
 podman system service
@@ -920,6 +926,7 @@ docker system df
 docker buildx build -t x .
 just greet me
 pytest --durations=5 --doctest-modules
+pytest --maxfail 3 --junit-xml=out.xml --sw --strict-markers --log-level debug --asyncio-mode=auto --benchmark-only
 gunicorn -k gevent x:app
 gunicorn -k uvicorn.workers.UvicornWorker x:app
 yarn run build

@@ -283,7 +283,7 @@ def _spawn(job: JobDir, request: Request, state: State, stdin: int | None, job_f
         if isinstance(error, spawn.BeforeExec):
             raise
         added.discard()
-        why = spawn.why_not(argv[0], env, definition.cwd, error)
+        why = spawn.why_not(argv[0], env, definition.cwd, error, looks=job_fds.inside is None)
         return job.write_state(outcome.never_ran(state, why, errno.errorcode.get(error.errno or 0)))
     finally:
         for fd in stdio.values():

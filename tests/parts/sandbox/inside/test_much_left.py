@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from outlive.core.records import Sandbox
 from outlive.parts.sandbox.confinement import after, search
 from parts.sandbox.inside.test_break_out import Ground
 from parts.sandbox.inside.test_break_out import ground as ground  # noqa: PLC0414 - a fixture
@@ -30,6 +31,37 @@ def test_a_chain_of_links_keeps_no_repository_from_being_disarmed_and_no_job_fro
     assert (place / "evil/.git.from-sandbox").is_dir() and not (place / "evil/.git").exists(), answer
     next_ = ground.outlive(*INSIDE, "--git", "write", "true", cwd=place)
     assert next_["ok"] and next_["exit_code"] == 0, next_
+
+
+@SELF
+def test_a_repository_for_which_there_is_no_time_counts_as_armed(
+    ground: Ground, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = ground.directory("w")
+    ground.shell("git init -q a; git init -q b", place)
+    status = place.stat()
+    sandbox = Sandbox(
+        mode="workspace-write",
+        home="/nonexistent",
+        roots=[str(place)],
+        root_ids=[[status.st_dev, status.st_ino]],
+    )
+    before = after.Before({}, {}, [], [], {})
+    assert not [one for one in after.check(sandbox, before, renames=False) if one["kind"] == "armed"]
+    monkeypatch.setattr(after, "_LOOKING_S", 0)
+    found = after.check(sandbox, before)
+    assert [one.get("moved_to") for one in found] == [f"{place}/{name}/.git.from-sandbox" for name in ("a", "b")]
+
+
+@SELF
+def test_why_a_program_did_not_start_says_nothing_of_what_the_job_does_not_see(ground: Ground) -> None:
+    place, other = ground.directory("w"), ground.directory("other")
+    (other / "script").write_text("#!/secret/interpreter\n")
+    (other / "key").write_text("secret")
+    for name, leads_to in (("a", "script"), ("b", "key"), ("c", "gone")):
+        os.symlink(other / leads_to, place / name)
+        answer = ground.outlive(*INSIDE, "--", f"./{name}", "x", cwd=place)
+        assert (answer["state"], answer["message"]) == ("failed", f"./{name}: command not found"), answer
 
 
 @SELF

@@ -322,8 +322,16 @@ _ROWS = {
     "--show-error-codes --pretty --follow-imports= --package= --module= --exclude= --explicit-package-bases --namespace-packages --platform= --warn-* "
     "--disallow-* --check-untyped-defs --no-* --version --help --color-output --show-* --enable-error-code= --disable-error-code= --junit-xml= --verbose !compiler",
     "dmypy": "=run =check =status =stop =start =restart =recheck -vqhV --version --help --verbose --quiet !pytest",
-    "pytest|py.test": "-hvqxsl -k: -m: -r? -n: -p: -W: --[!cdotp]* --durations* --deselect= --disable-warnings --doctest-* --debug --dist= --cov --cov-report --cov-branch --cov-fail-under --cov-append --co --collect-only --color= --count* --cache-* --capture= --continue-* --tb= --timeout* "
-    "--test* --pyargs --profile !pytest",
+    # Its own options, and those of well-known plugins: another plugin may bring one that names a program
+    "pytest|py.test": "-hvqxsl -k: -m: -r? -n: -p: -W: --help --version --verbose --verbosity --quiet --exitfirst --maxfail --lf --last-failed --ff --failed-first "
+    "--nf --new-first --lfnf --last-failed-no-failures --sw --stepwise --stepwise-* --sw-* --fixtures --fixtures-per-test --funcargs --markers --runxfail "
+    "--showlocals --no-showlocals --no-header --no-summary --no-fold-skipped --force-short-summary --show-capture --full-trace --xfail-tb --code-highlight "
+    "--color= --tb= --capture= --durations* --junit-* --junitxml --strict --strict-* --rootdir --basetemp --confcutdir --noconftest --keep-duplicates "
+    "--collect-only --co --collect-in-virtualenv --continue-on-collection-errors --count= --pyargs --ignore --ignore-glob --deselect= --import-mode "
+    "--disable-warnings --disable-pytest-warnings --pythonwarnings --doctest-* --debug --trace-config --setup-* --assert --log-* --cache-* "
+    "--dist= --numprocesses --maxprocesses --cov --cov-report --cov-branch --cov-fail-under --cov-append --no-cov --timeout* --reruns* --only-rerun "
+    "--asyncio-mode --hypothesis-* --randomly-* --benchmark-only --benchmark-skip --benchmark-disable --snapshot-update --html --self-contained-html "
+    "--profile !pytest",
     "unittest": "-vqfbchl -k: -s: -p: -t: --verbose --quiet --failfast --buffer --catch --locals --durations= --help !tests",
     "uvicorn|hypercorn": "-h --reload --reload-dir= --factory --host= --port= --workers= --log-level= --no-* --proxy-headers --app-dir= --env-file= --uds= "
     "--root-path= --ssl-keyfile= --ssl-certfile= --access-log --lifespan= --backlog= --timeout-keep-alive= --limit-concurrency= --version --help !app",

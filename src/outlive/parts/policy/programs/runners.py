@@ -301,12 +301,12 @@ def _tests(words: _Words) -> str | None:
 
 
 def _app(words: _Words) -> str | None:
-    """The name of an application may be a call of any function: `gunicorn 'os:system("CMD")'`. Flask calls what it names."""
+    """The name of an application may be a call of any function: `gunicorn 'os:system("CMD")'`. The others call what it names."""
     apps = words.values("-A", "--app")
     workers = (
         one for one in words.values("-k", "--worker-class") if not re.fullmatch(r"(uvicorn\.workers\.)?\w+", one)
     )
-    name = r"\w*(app|create|make)\w*" if words.name == "flask" or words.values("--factory") else r"[\w.]+"
+    name = r"\w*(app|create|make)\w*" if words.name != "gunicorn" else r"[\w.]+"
     other = next((one for one in (*words.operands, *apps) if not re.fullmatch(rf"[\w./]+(:{name})?", one)), None)
     return next(workers, None) if other is None else other
 

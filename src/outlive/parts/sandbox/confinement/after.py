@@ -1,9 +1,8 @@
-"""What a job in a sandbox left in its writable directories that git or other tools would run by
-themselves.
+"""What a job in a sandbox left in its writable directories that git or other tools would run by themselves.
 
-What was there before was read-only for the job (guard.py). A repository that is new is put out of
-git's sight if it could run something; the rest is reported. All is done below an open writable
-directory, and no link is followed: processes of the job may still run, and change names meanwhile.
+What was there before was read-only for the job (guard.py). A repository that is new is put out of git's sight if it could
+run something; the rest is reported. All is done below an open writable directory, and no link is followed: processes of
+the job may still run, and change names meanwhile.
 """
 
 from __future__ import annotations
@@ -44,6 +43,7 @@ _PLAIN = frozenset(
 _MOST = 50  # of each kind that is reported: none pushes another out
 _MOST_BYTES = 32_768  # of those in an event: a line of the history has twice as many
 _DEEPEST = 50  # directories in each other in a git directory that may be harmless; git makes few
+_LOOKING_S = 20.0  # so long what new repositories in a directory have is looked at: a job may have made any number
 _OPENING_S = 10.0  # directories that were shut, each of which may have another one in it, are opened for so long
 
 
@@ -135,6 +135,7 @@ class _Root:
         self._before = before
         self._sandbox = sandbox
         self._look = Look(sandbox.roots)
+        self._until = time.monotonic() + _LOOKING_S
 
     def new(self) -> list[dict[str, str]]:
         """Return what is new in it. A job may have made one look fail: the others are taken all the same."""
@@ -228,7 +229,8 @@ class _Root:
             return [{"path": path, "kind": "unchecked"}]
         inner, entry = (".", "HEAD") if kind == "b" else (".git", ".git")
         with Closing(folder):
-            if git != self._path and (_is_harmless(folder, inner) or self._names_known(folder, path)):
+            is_looked_at = git != self._path and time.monotonic() < self._until  # else it counts as armed
+            if is_looked_at and (_is_harmless(folder, inner) or self._names_known(folder, path)):
                 return [{"path": git, "kind": "repository"}, *self._named_hooks(path)]
             if not self._renames:
                 return [{"path": git, "kind": "armed"}]
