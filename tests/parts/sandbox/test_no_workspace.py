@@ -138,7 +138,7 @@ def test_both_faces_say_where_else_to_start(
     assert list(hooks.iterdir()) == []
 
 
-@pytest.mark.parametrize("path", ["/proc", "/proc/sys/vm", "/sys", "/sys/fs/cgroup"])
+@pytest.mark.parametrize("path", ["/proc", "/proc/sys/vm", "/sys", "/sys/fs/cgroup", "/dev"])
 def test_settings_of_the_kernel_are_no_workspace(place: Path, work: Path, path: str) -> None:
     assert resolved(path, place / "home").roots == []
     with pytest.raises(OutliveError, match="one of the kernel"):
@@ -158,6 +158,12 @@ def test_each_file_system_of_the_kernel_counts(
     monkeypatch.setattr(mounts, "mounts", with_one)
     assert resolved(work, place / "home").roots == []
     assert not access.is_workspace(f"{work}/below", []) and access.is_workspace(f"{place}/home/x", [])
+
+
+def test_dev_is_no_workspace_where_it_is_a_tmpfs_as_in_containers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A link that a job left there in the place of our first program led bubblewrap to write elsewhere."""
+    monkeypatch.setattr(mounts, "mounts", lambda: iter(()))
+    assert not access.is_workspace("/dev", []) and access.is_workspace("/dev/shm/x", [])
 
 
 def test_where_python_would_load_an_archive_from_a_job_writes_nothing(place: Path) -> None:

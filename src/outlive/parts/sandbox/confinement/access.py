@@ -43,8 +43,8 @@ KERNEL_FILE_SYSTEMS = frozenset(
 
 def is_workspace(path: str, homes: Iterable[str]) -> bool:
     """Return whether a directory may be writable because a server or a command line was started in it: neither a home
-    nor above one, nor of the kernel, as /proc/sys and control groups are."""
-    if path == "/" or any(is_in(home, [path]) for home in homes) or is_in(path, ("/proc", "/sys")):
+    nor above one, nor of the kernel, as /proc/sys and control groups are, nor /dev, where the program lies that begins a sandbox."""
+    if path in ("/", "/dev") or any(is_in(home, [path]) for home in homes) or is_in(path, ("/proc", "/sys")):
         return False
     mount = mounts.holding(path)
     return mount is None or mount.type not in KERNEL_FILE_SYSTEMS

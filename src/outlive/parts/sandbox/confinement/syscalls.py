@@ -25,9 +25,9 @@ _TIOCSTI, _TIOCLINUX = 0x5412, 0x541C
 # the type of every request of bcachefs
 _SUBVOLUMES = (0x50009401, 0x5000940E, 0x5000940F, 0x50009417, 0x50009418, 0x4008941A, 0x5000943F)
 # Type and number of requests, whose size differs between machines: what exchanges the content of files, and changes none of
-# their times (EXT4_IOC_MOVE_EXT, F2FS_IOC_MOVE_RANGE, XFS_IOC_SWAPEXT, XFS_IOC_EXCHANGE_RANGE), and what encrypts a directory,
-# so that no search reads its names (FS_IOC_SET_ENCRYPTION_POLICY, ADD, REMOVE and REMOVE_ALL_USERS of its keys)
-_FILES = (0x660F, 0xF509, 0x586D, 0x5881, 0x6613, 0x6617, 0x6618, 0x6619)
+# their times (EXT4_IOC_MOVE_EXT, F2FS_IOC_MOVE_RANGE, XFS_IOC_SWAPEXT, XFS_IOC_EXCHANGE_RANGE and COMMIT_RANGE), and what encrypts
+# a directory, so that no search reads its names (FS_IOC_SET_ENCRYPTION_POLICY, ADD, REMOVE and REMOVE_ALL_USERS of its keys)
+_FILES = (0x660F, 0xF509, 0x586D, 0x5881, 0x5883, 0x6613, 0x6617, 0x6618, 0x6619)
 _ALL, _NUMBER, _TYPE, _BCACHEFS = 0xFFFFFFFF, 0xFFFF, 0xFF00, 0xBC00
 _F_SETLEASE, _F_SETDELEG = 1024, 1040  # linux/fcntl.h
 # sched.h: NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET; NEWTIME for unshare(2) alone
