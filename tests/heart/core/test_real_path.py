@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -41,6 +42,12 @@ def test_it_is_what_the_system_says(work: Path) -> None:
     ):
         assert real_path(path) == os.path.realpath(path).replace("//", "/"), path
     assert real_path("round") == f"{work}/round"
+
+
+@pytest.mark.parametrize(("path", "error"), [(7, TypeError), (None, TypeError), ("a\0b", ValueError)])
+def test_what_a_damaged_file_may_name_is_an_error_as_of_other_calls(path: Any, error: type[Exception]) -> None:
+    with pytest.raises(error):
+        real_path(path)
 
 
 def test_a_path_that_is_longer_than_the_kernel_takes_is_not_looked_at(
