@@ -246,7 +246,7 @@ def test_a_module_is_short_enough_to_be_read() -> None:
         assert not {path: count for path, count in lines.items() if count > most}
 
 
-def test_a_folder_holds_few_enough_files_to_be_overlooked() -> None:
+def test_a_folder_holds_few_enough_files_to_be_seen_at_a_glance() -> None:
     counts = Counter(path.parent for path in MODULES if path.name != "__init__.py")
     assert not {folder for folder, count in counts.items() if count > MAX_FILES and folder.name not in LISTS}
 

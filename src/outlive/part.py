@@ -43,7 +43,7 @@ View: TypeAlias = "sources.View"
 
 class Act(Value):
     """What a caller is about to do. `verb`: as typed, or what comes of it (denied, ask). `facts`: what else there is to say
-    of it, of which None is nothing."""
+    of it; those that are None are left out."""
 
     ctx: Context
     verb: str

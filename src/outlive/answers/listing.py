@@ -51,7 +51,7 @@ class Listed(Fields):  # without a docstring, which would be the description of 
     of_parts: Fields | None = inline(InList)
     approval: Approval | None = known.APPROVAL
     usage: Usage | None = optional(known.USAGE)
-    started_at: str | None = maybe("When the command started.", format=TIME)
+    started_at: str | None = maybe(known.STARTED_AT, format=TIME)
     damage: str | None = known.DAMAGE
 
 

@@ -288,7 +288,7 @@ class Definition(_Open, omitted=("script", "cwd_id", "caller_cwd", "awaits")):
     format: int = limits.JOB_FORMAT
     schema_version: str = limits.SCHEMA_VERSION
     job_id: str = ""
-    command: list[str] = []  # as given: one element is a shell string, several are an argument vector
+    command: list[str] = []  # the words as given, or one shell string: `shell` says which
     script: Script | None = None  # what `command` is only the beginning of
     shell: list[str] | None = None  # argv that runs a shell string; None: `command` is executed as it is
     cwd: str = "/"
@@ -361,7 +361,7 @@ class Definition(_Open, omitted=("script", "cwd_id", "caller_cwd", "awaits")):
 class State(_Open):
     """What is so now: the content of `state.json`, for every state of a job. Monotonic values are
     CLOCK_MONOTONIC nanoseconds of the same boot. `phase` tells a recovering process how far a start
-    got: launching → waiting → spawning → running → finished."""
+    got: created (by create), or launching → waiting → spawning → running → finished."""
 
     format: int = limits.JOB_FORMAT
     schema_version: str = limits.SCHEMA_VERSION
@@ -381,7 +381,7 @@ class State(_Open):
     core_dumped: bool | None = None
     reason: str | None = None
     errno: str | None = None
-    message: str | None = None  # one sentence for `launch`, `lost`, `reboot`
+    message: str | None = None  # one sentence about its end, where there is more to say than `reason` does
     ending: Ending | None = None
     group: Group | None = None
     job_group: OwnGroup | None = None  # that a part made for it

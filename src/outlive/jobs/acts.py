@@ -11,7 +11,7 @@ from outlive.part import Act
 
 def about_to(ctx: Context, verb: str, job_id: str | None = None, **facts: object) -> None:
     """Report that the caller is about to do this. `verb`: as typed, or what comes of it; `facts`: what else there is to
-    say of it, of which None is nothing. Errors: those of a part that refuses it; then the caller does not do it."""
+    say of it; those that are None are left out. Errors: those of a part that refuses it; then the caller does not do it."""
     _report(Act(ctx, verb, job_id, facts))
 
 
