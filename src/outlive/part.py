@@ -260,7 +260,7 @@ class Part:
 
     # --- read by `outlive doctor` ---
 
-    # Name → "module:function" of a check of `outlive doctor`, which takes a Place and returns a Finding (parts/finding.py)
+    # Name → "module:function" of a check of `outlive doctor`, which takes a CheckContext and returns a Finding (parts/finding.py)
     checks: Mapping[str, str] = {}
 
     # --- read in a server, when it starts ---

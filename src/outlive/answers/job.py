@@ -132,7 +132,7 @@ class Stopped(Fields):
     supervisor_pid: int = field("Its pid: `kill -CONT PID` continues it.", brief=FULL_ONLY, minimum=None)
 
 
-class Place(Fields):
+class Elsewhere(Fields):
     """Where a job is that is not on this machine."""
 
     host: str | None = optional("Where the job runs, or is to run; absent: on this machine.")
@@ -169,7 +169,7 @@ class Described(Fields):
     timeout_ms: int = TIMEOUT
     asks: Prompt | None = inline(Prompt)
     stopped: Stopped | None = inline(Stopped)
-    place: Place | None = inline(Place)
+    elsewhere: Elsewhere | None = inline(Elsewhere)
     started_at: str | None = maybe(STARTED_AT, brief=FULL_ONLY, human=15, format=TIME)
     outcome: Outcome | None = inline(Outcome)
     message: str | None = MESSAGE

@@ -5,7 +5,7 @@ from __future__ import annotations
 from outlive.answers import ALWAYS, FIRST, FULL_ONLY, HIDDEN, LAST, Answer, Fields, field, inline, maybe, optional
 from outlive.answers import job as known
 from outlive.answers.advice import Advised
-from outlive.answers.job import HowEnded, Job, Losses, Outcome, Place, PortHolder, Prompt, Stopped
+from outlive.answers.job import Elsewhere, HowEnded, Job, Losses, Outcome, PortHolder, Prompt, Stopped
 from outlive.answers.named import Approval, Event, Fired, Notice
 from outlive.answers.of_parts import OfParts
 from outlive.answers.other_run import OtherRun
@@ -20,7 +20,7 @@ class Reading(Fields):
     shown: Shown = inline(Shown)
     asks: Prompt = inline(Prompt)
     stopped: Stopped | None = inline(Stopped)
-    place: Place | None = inline(Place)
+    elsewhere: Elsewhere | None = inline(Elsewhere)
     idle_ms: int | None = field(known.IDLE, brief=FULL_ONLY)
 
 

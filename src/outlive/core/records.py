@@ -339,7 +339,7 @@ class Definition(_Open, omitted=("script", "cwd_id", "caller_cwd", "awaits")):
         return "quota_bytes" if get("quota_bytes", 0) < 0 else None
 
     @property
-    def place(self) -> str:
+    def local_cwd(self) -> str:
         """The directory of this machine that the job belongs to."""
         return self.caller_cwd or self.cwd
 

@@ -8,7 +8,7 @@ from typing import Any
 from outlive.answers import ABSENT
 from outlive.answers.job import Job
 from outlive.core.ids import short_id
-from outlive.core.place import resolve_name
+from outlive.core.object_reference import resolve_name
 from outlive.jobs import job_answer, lookup
 from outlive.jobs.context import Context
 from outlive.parts.approvals import asking, facts, written

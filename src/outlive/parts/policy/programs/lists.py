@@ -1,4 +1,4 @@
-"""Programs that may run another one whatever their words are, programs that never do, and Python's modules that are programs."""
+"""Programs that may run another one whatever their words are, those that never do, and Python modules that are programs."""
 
 from __future__ import annotations
 
