@@ -41,7 +41,7 @@ class Machine(Record):
     boot_id: str = ""
 
 
-class Granted(Value):
+class GrantedSandbox(Value):
     """The sandbox that a call gets."""
 
     mode: str
@@ -175,7 +175,7 @@ class Ending(Record, omitted=("message",)):
         return {"cause": self.cause, "by": self.by} if self.at is None else super().to_dict()
 
 
-class Group(Record):
+class ControlGroups(Record):
     """The control groups that a job was started in (system/cgroup.py)."""
 
     ns: str = ""  # the namespace in which the paths mean something
@@ -186,7 +186,7 @@ class Group(Record):
     oom_kills: int | None = None
 
 
-class OwnGroup(Record):
+class OwnControlGroup(Record):
     """The control group that was made for a job (system/job_group.py)."""
 
     ns: str = ""
@@ -237,7 +237,7 @@ class EngineState(Record):
     state: str | None = None
 
 
-class Queue(Record, omitted=("estimated_start",)):
+class HostQueue(Record, omitted=("estimated_start",)):
     """How a job waits for its start on another host."""
 
     state: str = ""
@@ -256,12 +256,12 @@ class EngineRecord(Record):
     kind: str = ""
     cwd: str | None = None
     engine: EngineState | None = None
-    queue: Queue | None = None
+    queue: HostQueue | None = None
     unreachable_since: str | None = None
     machine: Machine | None = None  # of its supervisor, where no socket of this machine leads to that
 
 
-class _Open(Record):
+class _WithMembersOfParts(Record):
     """The content of a file in which parts of outlive keep members of their own: `kept` has them, as they stand there."""
 
     @classmethod
@@ -282,7 +282,7 @@ class Awaits(Record):
     background: bool = False
 
 
-class Definition(_Open, omitted=("script", "cwd_id", "caller_cwd", "awaits")):
+class Definition(_WithMembersOfParts, omitted=("script", "cwd_id", "caller_cwd", "awaits")):
     """What was asked for: the content of `meta.json`. Never holds the value of a masked variable."""
 
     format: int = limits.JOB_FORMAT
@@ -358,7 +358,7 @@ class Definition(_Open, omitted=("script", "cwd_id", "caller_cwd", "awaits")):
         return {**self.kept, "sandbox": self.sandbox, "systemd_scope": self.systemd_scope or None}
 
 
-class State(_Open):
+class State(_WithMembersOfParts):
     """What is so now: the content of `state.json`, for every state of a job. Monotonic values are
     CLOCK_MONOTONIC nanoseconds of the same boot. `phase` tells a recovering process how far a start
     got: created (by create), or launching → waiting → spawning → running → finished."""
@@ -383,8 +383,8 @@ class State(_Open):
     errno: str | None = None
     message: str | None = None  # one sentence about its end, where there is more to say than `reason` does
     ending: Ending | None = None
-    group: Group | None = None
-    job_group: OwnGroup | None = None  # that a part made for it
+    group: ControlGroups | None = None
+    job_group: OwnControlGroup | None = None  # that a part made for it
     usage: Usage | None = None
     finished_at: str | None = None
     duration_ms: int | None = None

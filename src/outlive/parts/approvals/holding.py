@@ -7,7 +7,7 @@ import socket
 from outlive.core.ids import short_id
 from outlive.core.records import Definition
 from outlive.errors import OutliveError
-from outlive.jobs.context import Context, Decided
+from outlive.jobs.context import Context, GateDecision
 from outlive.jobs.starting import gate
 from outlive.jobs.starting.plan import Plan
 from outlive.parts.approvals import asked, asking, facts, pending, request, written
@@ -29,7 +29,7 @@ class Holding(gate.Holding):
         return written.hold(job)
 
     def is_open(self, ctx: Context, job: JobDir, definition: Definition) -> bool:
-        ctx.decision = Decided(ASK, asked.of(definition).rule)  # another process may have decided
+        ctx.decision = GateDecision(ASK, asked.of(definition).rule)  # another process may have decided
         given = written.read(job)
         return given is not None and given.state == written.APPROVED
 

@@ -14,7 +14,7 @@ from outlive.core.ids import short_id
 from outlive.core.records import Definition, Ending
 from outlive.errors import OutliveError, from_os
 from outlive.jobs import acts, lookup
-from outlive.jobs.context import Context, Decided
+from outlive.jobs.context import Context, GateDecision
 from outlive.jobs.starting import boundary, making
 from outlive.jobs.starting.plan import Plan
 from outlive.parts.approvals import asked, facts, written
@@ -59,7 +59,7 @@ def start(ctx: Context, job: JobDir, plan: Plan | None = None) -> socket.socket 
             history.record(job, history.APPROVED, by=given.by, reason=given.reason)
         ctx.store.mark_live(job.job_id)
         fault_points.at("approve_locked")
-        ctx.decision = Decided(ASK, asked.of(plan.definition).rule)
+        ctx.decision = GateDecision(ASK, asked.of(plan.definition).rule)
         sock = making.hand_over(ctx, plan, job, locks)
         making.await_start(job, sock, locks)
         return sock

@@ -15,7 +15,7 @@ from outlive.core.real_path import real_path
 from outlive.core.records import Definition, Notification
 from outlive.errors import OutliveError
 from outlive.jobs import acts
-from outlive.jobs.context import Context, Decided, Principal
+from outlive.jobs.context import Context, GateDecision, Principal
 from outlive.jobs.starting import boundary, gate
 from outlive.jobs.starting.plan import Plan
 from outlive.launch import engines
@@ -40,7 +40,7 @@ class Gate(gate.Gate):
             if hold:
                 plan.definition = _bound(ctx.caller, plan.definition)
             decision = decide.strictest(decided(ctx.caller, policy, plan.definition, plan.overrides))
-            ctx.decision = Decided(decision.decision, decision.rule)
+            ctx.decision = GateDecision(decision.decision, decision.rule)
             _unless_denied(policy, decision)
         except OutliveError:
             acts.about_to_start(ctx, "denied", plan)
