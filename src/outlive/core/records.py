@@ -216,7 +216,9 @@ class InputWait(Record):
     at: str = ""
     echo: bool | None = None
     canonical: bool | None = None
-    answered: int | None = None  # where the output before the last input ended, which ends no line without a terminal
+    answered: int | None = (
+        None  # where the output ended at the last input, without a terminal: a prompt begins behind it
+    )
 
 
 class Terminal(Record):
@@ -251,7 +253,7 @@ class HostQueue(Record, omitted=("estimated_start",)):
 
 
 class EngineRecord(Record):
-    """What each engine records of a job (store/inspection/handed_over.py), besides the members of its kind."""
+    """What every engine records of a job (store/inspection/handed_over.py), which each kind of engine adds members to."""
 
     kind: str = ""
     cwd: str | None = None

@@ -23,10 +23,10 @@ def about_to_start(ctx: Context, verb: str, plan: Plan) -> None:
 
 def never_started(ctx: Context, job_id: str, error: OutliveError) -> None:
     """Report that a start failed before the command ran: no supervisor does."""
-    for _, note in parts.functions_for("never_started", ctx.config.has):
-        note(ctx, job_id, error)
+    for _, hear in parts.functions_for("never_started", ctx.config.has):
+        hear(ctx, job_id, error)
 
 
 def _report(act: Act) -> None:
-    for _, note in parts.functions_for("about_to", act.ctx.config.has):
-        note(act)
+    for _, hear in parts.functions_for("about_to", act.ctx.config.has):
+        hear(act)  # which may refuse it

@@ -20,7 +20,7 @@ if TYPE_CHECKING:  # TAB loads this, and needs no store
 _NONE: Mapping[str, str | None] = {}
 
 
-def know(config: Config, env: Mapping[str, str], *workspaces: str | None) -> None:
+def note_workspaces(config: Config, env: Mapping[str, str], *workspaces: str | None) -> None:
     """Take note of where jobs in sandboxes work, from where outlive itself then runs nothing."""
     own_programs.know([*workspaces, *config.workspaces(env)], config.programs())
 
@@ -80,7 +80,7 @@ class Context:
         detail: str = "full",
         flags: Mapping[str, str | None] = _NONE,
     ) -> None:
-        know(caller.config, caller.env, caller.cwd, caller.rights.workdir)
+        note_workspaces(caller.config, caller.env, caller.cwd, caller.rights.workdir)
         self.caller = caller
         # What most verbs need of it
         self.store, self.config, self.inbox = caller.store, caller.config, caller.inbox

@@ -44,7 +44,7 @@ _RIGHTS = re.compile(
 _PATH = re.compile(r"(?<![\w.~/$}-])(?:~|\$HOME|\$\{HOME\})?/[\w.@+-][\w.@+/-]*")
 _OWN = ("/tmp", "/var/tmp")  # noqa: S108 - of the sandbox, as its home
 _SHARED_MEMORY = "/dev/shm"  # noqa: S108 - as these
-_ENTERED = re.compile(r"\b(?:cd|pushd)\s+[\"']?$")  # before the name of a place that is written to without being named
+_ENTERED = re.compile(r"\b(?:cd|pushd)\s+[\"']?$")  # before a directory: what is written there then need not name it
 _REACHES = {"none": "reaches no network", "loopback": "reaches nothing but a loopback of its own"}
 
 
