@@ -48,6 +48,7 @@ def list_jobs(
 ) -> List:
     """Return the jobs, running ones first, then the newest; `wanted` is a Selection. Reads only as many jobs as fill
     the answer. A model that asks for nothing in particular gets what runs, what failed, and the newest others."""
+    # What is no field of Selection is an argument of a part
     of_parts = {name: wanted.pop(name) for name in [*wanted] if name not in Selection.FIELDS}
     only = parts.selected(ctx, {**wanted, **of_parts})
     selection = Selection(**{**wanted, "tags": tuple(wanted.get("tags", ()))})
