@@ -246,7 +246,7 @@ def test_a_module_is_short_enough_to_be_read() -> None:
         assert not {path: count for path, count in lines.items() if count > most}
 
 
-def test_a_folder_holds_few_enough_files_to_be_overlooked() -> None:
+def test_a_folder_holds_few_enough_files_to_be_seen_at_a_glance() -> None:
     counts = Counter(path.parent for path in MODULES if path.name != "__init__.py")
     assert not {folder for folder, count in counts.items() if count > MAX_FILES and folder.name not in LISTS}
 
@@ -597,12 +597,12 @@ def test_no_program_is_started_by_a_bare_name() -> None:
 TOLD = {
     "__main__": "",  # cli.main
     "cli.main": "context.Context(",
-    "mcp.stdio.main": "know(configuration, os.environ, job_directory(os.environ), current_directory())",
+    "mcp.stdio.main": "note_workspaces(configuration, os.environ, job_directory(os.environ), current_directory())",
     "mcp.stdio.session": "",  # a list of jobs, in the process of mcp.stdio.main
     "mcp.tools.call": "Context(",
-    "parts.http.serve": "know(configuration, os.environ, settings.workdir, current_directory())",
-    "parts.page.program": "know(configuration, os.environ, current_directory())",
-    "parts.clients.hook": "know(settings, env, *here)",
+    "parts.http.serve": "note_workspaces(configuration, os.environ, settings.workdir, current_directory())",
+    "parts.page.program": "note_workspaces(configuration, os.environ, current_directory())",
+    "parts.clients.hook": "note_workspaces(settings, env, *here)",
     "parts.completion.main": "",
     "parts.completion.jobs": "",
     "parts.demo.main": "",  # but outlive itself

@@ -43,7 +43,7 @@ View: TypeAlias = "sources.View"
 
 class Act(Value):
     """What a caller is about to do. `verb`: as typed, or what comes of it (denied, ask). `facts`: what else there is to say
-    of it, of which None is nothing."""
+    of it; those that are None are left out."""
 
     ctx: Context
     verb: str
@@ -260,7 +260,7 @@ class Part:
 
     # --- read by `outlive doctor` ---
 
-    # Name → "module:function" of a check of `outlive doctor`, which takes a Place and returns a Finding (parts/finding.py)
+    # Name → "module:function" of a check of `outlive doctor`, which takes a CheckContext and returns a Finding (parts/finding.py)
     checks: Mapping[str, str] = {}
 
     # --- read in a server, when it starts ---

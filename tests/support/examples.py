@@ -7,6 +7,7 @@ from typing import Any
 from outlive import verbs
 from outlive.verbs import spec
 from outlive.verbs.spec import Arg, Verb
+from support.cli import Cli
 from support.face import arguments_of, words_of
 
 # By the names of the parameters. An argument that is declared as required and is not here gets a value of its kind
@@ -33,6 +34,15 @@ def _value(arg: Arg) -> Any:
 
 def takes_job(verb: Verb) -> bool:
     return any(arg.name == "job" and arg.cli == spec.JOB.cli for arg in verb.args)
+
+
+def job_for(cli: Cli, name: str, *options: str) -> str:
+    """Return a job with which a verb can do its work; it was started with these options, if it runs."""
+    if name == "start":
+        return str(cli.ok("create", "true")["job_id"])
+    if name in ("clear", "restart"):
+        return str(cli.ok("run", "true")["job_id"])
+    return str(cli.ok("run", "--stdin", "open", *options, "--snapshot-after", "0", "cat")["job_id"])
 
 
 def given(name: str, job: str | None = None) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import cache, cached_property
 from typing import Any, ClassVar, dataclass_transform
 
-from outlive.core.place import resolve_name
+from outlive.core.object_reference import resolve_name
 from outlive.core.record import ABSENT as ABSENT
 from outlive.core.record import Record, Value
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from outlive import limits
 from outlive.answers import BELOW, FIRST, FULL_ONLY, LAST, TIME, Answer, Fields, field, inline, maybe, optional
-from outlive.answers.job import EFFECTIVE, ENDED_BY, EXIT_CODE, FREED, HINT, MESSAGE, REQUESTED, TIMEOUT, Job, Place
+from outlive.answers.job import EFFECTIVE, ENDED_BY, EXIT_CODE, FREED, HINT, MESSAGE, REQUESTED, TIMEOUT, Elsewhere, Job
 from outlive.answers.output import OUTPUT
 from outlive.core.members import Members, entries_of, text_of
 from outlive.core.records import REASONS, STATES
@@ -48,7 +48,7 @@ class Killed(Answer):  # of kill
     reason: str | None = maybe("Why it ended.", place=FIRST, human=5, enum=[*REASONS, None])
     timeout_ms: int = TIMEOUT
     already_ended: bool | None = optional("The job had ended before, and no signal was sent.")
-    place: Place | None = inline(Place)
+    elsewhere: Elsewhere | None = inline(Elsewhere)
     survivors: list[Process] = field(f"Processes of the job that are still alive, at most {limits.LISTED_PROCESSES}.")
     survivors_count: int | None = optional("How many are still alive, if not all are listed.")
     ended: list[Process] = field(f"Processes of the job that ended meanwhile, at most {limits.LISTED_PROCESSES}.")

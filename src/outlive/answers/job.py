@@ -18,13 +18,14 @@ JOB_ID = field("The job's id (ULID).", place=FIRST, human=1, pattern="^[0-7][0-9
 STATE = field("Where the job is in its life.", place=FIRST, human=2, enum=[*STATES])
 SHORT_ID = field("The last 8 characters of the id; names the job as well.", brief=FULL_ONLY, human=HIDDEN)
 NAME = field("The title given, else the first words of the command.", brief=FULL_ONLY, human=9)
-COMMAND = field("As given: one element is a shell string, several are an argument vector.", brief=FULL_ONLY, human=10)
+COMMAND = field("As given: the program and its arguments, or one shell string.", brief=FULL_ONLY, human=10)
 COMMAND_BYTES = optional("There if `command` is only the beginning: how long it is.", brief=FULL_ONLY)
 CWD = field("The directory it runs in.", brief=FULL_ONLY, human=11, verbatim=True)
 TAGS = field("Its tags.", brief=FULL_ONLY, human=13)
 OWNER = field("Which client started it.", brief=FULL_ONLY, human=14)
 PID = field("Process id of the command; null before it started.", brief=FULL_ONLY, human=12, minimum=None)
 EXIT_CODE = "Exit code; null if it was ended by a signal, never ran, or is not known."
+STARTED_AT = "When the command started; of a job that ended without a start, when it was defined."
 STAGES = optional("Of a pipeline that bash ran: the exit code of each stage; absent where they are not known.")
 FINISHED_AT = field("When it ended.", brief=FULL_ONLY, human=16, format=TIME)
 ENDED_BY = optional("Who asked for the end, if it was asked for.")
@@ -131,7 +132,7 @@ class Stopped(Fields):
     supervisor_pid: int = field("Its pid: `kill -CONT PID` continues it.", brief=FULL_ONLY, minimum=None)
 
 
-class Place(Fields):
+class Elsewhere(Fields):
     """Where a job is that is not on this machine."""
 
     host: str | None = optional("Where the job runs, or is to run; absent: on this machine.")
@@ -168,8 +169,8 @@ class Described(Fields):
     timeout_ms: int = TIMEOUT
     asks: Prompt | None = inline(Prompt)
     stopped: Stopped | None = inline(Stopped)
-    place: Place | None = inline(Place)
-    started_at: str | None = maybe("When the command started.", brief=FULL_ONLY, human=15, format=TIME)
+    elsewhere: Elsewhere | None = inline(Elsewhere)
+    started_at: str | None = maybe(STARTED_AT, brief=FULL_ONLY, human=15, format=TIME)
     outcome: Outcome | None = inline(Outcome)
     message: str | None = MESSAGE
     damage: str | None = DAMAGE

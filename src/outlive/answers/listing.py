@@ -5,7 +5,7 @@ from __future__ import annotations
 from outlive import limits
 from outlive.answers import ALWAYS, FULL_ONLY, LAST, TIME, Answer, Fields, field, inline, maybe, optional
 from outlive.answers import job as known
-from outlive.answers.job import HowEnded, Job, Place, Stopped
+from outlive.answers.job import Elsewhere, HowEnded, Job, Stopped
 from outlive.answers.named import Approval, Notification, Usage
 from outlive.answers.of_parts import InList
 
@@ -47,11 +47,11 @@ class Listed(Fields):  # without a docstring, which would be the description of 
         "Only in brief, which else names neither owner nor directory: it is another session's, or (CLI) another directory's."
     )
     stopped: Stopped | None = inline(Stopped)
-    place: Place | None = inline(Place)
+    elsewhere: Elsewhere | None = inline(Elsewhere)
     of_parts: Fields | None = inline(InList)
     approval: Approval | None = known.APPROVAL
     usage: Usage | None = optional(known.USAGE)
-    started_at: str | None = maybe("When the command started.", format=TIME)
+    started_at: str | None = maybe(known.STARTED_AT, format=TIME)
     damage: str | None = known.DAMAGE
 
 

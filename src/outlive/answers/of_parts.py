@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from outlive import parts
 from outlive.answers import Fields, inline
-from outlive.core.place import resolve_name
+from outlive.core.object_reference import resolve_name
 
 
 def _made(name: str, doc: str, records: dict[str, type[Fields]]) -> type[Fields]:

@@ -1,11 +1,11 @@
-"""The answers of the verbs that read a job, poll, log, tail, wait, events and notices, and of those that type into it."""
+"""The answers of the verbs that read a job, poll, log, tail, wait, events and notices."""
 
 from __future__ import annotations
 
 from outlive.answers import ALWAYS, FIRST, FULL_ONLY, HIDDEN, LAST, Answer, Fields, field, inline, maybe, optional
 from outlive.answers import job as known
 from outlive.answers.advice import Advised
-from outlive.answers.job import HowEnded, Job, Losses, Outcome, Place, PortHolder, Prompt, Stopped
+from outlive.answers.job import Elsewhere, HowEnded, Job, Losses, Outcome, PortHolder, Prompt, Stopped
 from outlive.answers.named import Approval, Event, Fired, Notice
 from outlive.answers.of_parts import OfParts
 from outlive.answers.other_run import OtherRun
@@ -20,7 +20,7 @@ class Reading(Fields):
     shown: Shown = inline(Shown)
     asks: Prompt = inline(Prompt)
     stopped: Stopped | None = inline(Stopped)
-    place: Place | None = inline(Place)
+    elsewhere: Elsewhere | None = inline(Elsewhere)
     idle_ms: int | None = field(known.IDLE, brief=FULL_ONLY)
 
 
@@ -129,20 +129,6 @@ class Wait(Answer):  # of wait
     name: str | None = optional("The title given, else the command's verb and target.", human=9)
     waited_ms: int = known.WAITED
     timed_out: bool = field(known.TIMED_OUT, human=8)
-    requested_ms: int | None = known.REQUESTED
-    effective_ms: int | None = known.EFFECTIVE
-
-
-class Written(Answer):  # of write and submit, and of verbs of parts
-    job: Job = inline(Job)
-    reading: Reading | None = inline(Reading)
-    timeout_ms: int = known.TIMEOUT
-    since: Since | None = inline(Since)
-    waited_ms: int | None = optional(known.WAITED.help, brief=known.WAITED.brief)
-    bytes_written: int = field("Bytes the job's stdin took.")
-    sent: int | None = optional("How many of several texts were typed.")
-    stdin: str = field("Can more be written?", enum=["open", "closed"])
-    warnings: list[str] | None = optional("What was not as asked.")
     requested_ms: int | None = known.REQUESTED
     effective_ms: int | None = known.EFFECTIVE
 

@@ -28,7 +28,7 @@ class Started(Answer):  # of run, start and restart
     described: Described = inline(Described)
     of_parts: Fields | None = inline("outlive.answers.of_parts:OfParts")
     started_at: str | None = optional(
-        "When the command started (or was about to); absent while it waits for its start.",
+        "When the command started (or was about to); of a job that ended without a start, when it was defined; absent while it waits.",
         brief=FULL_ONLY,
         human=15,
         format=TIME,

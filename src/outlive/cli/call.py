@@ -15,7 +15,7 @@ from outlive.answers import Answer
 from outlive.cli import parse, stdio
 from outlive.cli.text import Style, cut
 from outlive.config import Config
-from outlive.core.place import resolve_name
+from outlive.core.object_reference import resolve_name
 from outlive.core.units import duration, size
 from outlive.errors import OutliveError, from_os, traceback_of
 from outlive.jobs.context import Context

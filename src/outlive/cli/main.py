@@ -28,7 +28,7 @@ from outlive.cli.call import (
 )
 from outlive.config import Config
 from outlive.core.ids import short_id
-from outlive.core.place import resolve_name
+from outlive.core.object_reference import resolve_name
 from outlive.core.records import Definition
 from outlive.errors import OutliveError, invalid
 from outlive.jobs import context
@@ -136,10 +136,10 @@ def _follow(verb: Verb, call: Call) -> int:
     """Show what comes until nothing can come any more: one JSON object a line, or for a person."""
     values = {name: value for name, value in call.values.items() if name not in ("follow", "detail")}
     call.values["wait"] = True  # a job that has to be approved is waited for
-    place = verb.follow or parts.follows(verb.name)
-    if not place:
+    code = verb.follow or parts.follows(verb.name)
+    if not code:
         raise OutliveError("not_supported", f"--follow needs {parts.not_there(['follow'])}")
-    follow = resolve_name(place)
+    follow = resolve_name(code)
     return int(_run(verb, call, lambda ctx: follow(ctx, verb, call.options, **values)))
 
 

@@ -14,7 +14,7 @@ from typing import Any, cast
 from outlive import limits, parts
 from outlive.config import DURATION, DURATION_OR_0, KEYS, PATH, PATHS, STRINGS, TABLES, Config, Setting
 from outlive.core.nearest import meant, nearest
-from outlive.core.place import resolve_name
+from outlive.core.object_reference import resolve_name
 from outlive.core.records import LOCAL
 from outlive.core.units import byte_count, duration_ms
 from outlive.errors import OutliveError, misconfigured
@@ -99,12 +99,12 @@ def _value(section: str, key: str, value: object, path: str, written: str) -> ob
     return _checked(section, key, value, where)
 
 
-def _loaded(name: str, places: Iterable[str | None]) -> Callable[..., object]:
+def _loaded(name: str, named_code: Iterable[str | None]) -> Callable[..., object]:
     """Return what checks the tables of this name. Errors: config_error."""
-    place = next(filter(None, places), None)
-    if place is None:
+    code = next(filter(None, named_code), None)
+    if code is None:
         raise _not_installed(f"[{name}]: the part of outlive that this section is for")
-    check: Callable[..., object] = resolve_name(place)
+    check: Callable[..., object] = resolve_name(code)
     return check
 
 
@@ -257,8 +257,8 @@ def known() -> Mapping[str, Mapping[str, Setting]]:
     table for each name."""
     keys = {section: {**KEYS.get(section, {})} for section in (*KEYS, *parts.SECTIONS, *parts.TABLES)}
     for part in parts.every():
-        for section, place in part.settings.items():
-            keys[section] |= resolve_name(place)
+        for section, code in part.settings.items():
+            keys[section] |= resolve_name(code)
     return keys
 
 

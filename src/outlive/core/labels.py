@@ -56,5 +56,5 @@ class Origin(Value):
 
     scope: str | None
     owner: str
-    place: str
+    local_cwd: str
     session: str | None

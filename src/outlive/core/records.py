@@ -41,7 +41,7 @@ class Machine(Record):
     boot_id: str = ""
 
 
-class Granted(Value):
+class GrantedSandbox(Value):
     """The sandbox that a call gets."""
 
     mode: str
@@ -175,7 +175,7 @@ class Ending(Record, omitted=("message",)):
         return {"cause": self.cause, "by": self.by} if self.at is None else super().to_dict()
 
 
-class Group(Record):
+class ControlGroups(Record):
     """The control groups that a job was started in (system/cgroup.py)."""
 
     ns: str = ""  # the namespace in which the paths mean something
@@ -186,7 +186,7 @@ class Group(Record):
     oom_kills: int | None = None
 
 
-class OwnGroup(Record):
+class OwnControlGroup(Record):
     """The control group that was made for a job (system/job_group.py)."""
 
     ns: str = ""
@@ -216,7 +216,9 @@ class InputWait(Record):
     at: str = ""
     echo: bool | None = None
     canonical: bool | None = None
-    answered: int | None = None  # where the output before the last input ended, which ends no line without a terminal
+    answered: int | None = (
+        None  # where the output ended at the last input, without a terminal: a prompt begins behind it
+    )
 
 
 class Terminal(Record):
@@ -237,7 +239,7 @@ class EngineState(Record):
     state: str | None = None
 
 
-class Queue(Record, omitted=("estimated_start",)):
+class HostQueue(Record, omitted=("estimated_start",)):
     """How a job waits for its start on another host."""
 
     state: str = ""
@@ -251,17 +253,17 @@ class Queue(Record, omitted=("estimated_start",)):
 
 
 class EngineRecord(Record):
-    """What each engine records of a job (store/inspection/handed_over.py), besides the members of its kind."""
+    """What every engine records of a job (store/inspection/handed_over.py), which each kind of engine adds members to."""
 
     kind: str = ""
     cwd: str | None = None
     engine: EngineState | None = None
-    queue: Queue | None = None
+    queue: HostQueue | None = None
     unreachable_since: str | None = None
     machine: Machine | None = None  # of its supervisor, where no socket of this machine leads to that
 
 
-class _Open(Record):
+class _WithMembersOfParts(Record):
     """The content of a file in which parts of outlive keep members of their own: `kept` has them, as they stand there."""
 
     @classmethod
@@ -282,13 +284,13 @@ class Awaits(Record):
     background: bool = False
 
 
-class Definition(_Open, omitted=("script", "cwd_id", "caller_cwd", "awaits")):
+class Definition(_WithMembersOfParts, omitted=("script", "cwd_id", "caller_cwd", "awaits")):
     """What was asked for: the content of `meta.json`. Never holds the value of a masked variable."""
 
     format: int = limits.JOB_FORMAT
     schema_version: str = limits.SCHEMA_VERSION
     job_id: str = ""
-    command: list[str] = []  # as given: one element is a shell string, several are an argument vector
+    command: list[str] = []  # the words as given, or one shell string: `shell` says which
     script: Script | None = None  # what `command` is only the beginning of
     shell: list[str] | None = None  # argv that runs a shell string; None: `command` is executed as it is
     cwd: str = "/"
@@ -339,7 +341,7 @@ class Definition(_Open, omitted=("script", "cwd_id", "caller_cwd", "awaits")):
         return "quota_bytes" if get("quota_bytes", 0) < 0 else None
 
     @property
-    def place(self) -> str:
+    def local_cwd(self) -> str:
         """The directory of this machine that the job belongs to."""
         return self.caller_cwd or self.cwd
 
@@ -358,10 +360,10 @@ class Definition(_Open, omitted=("script", "cwd_id", "caller_cwd", "awaits")):
         return {**self.kept, "sandbox": self.sandbox, "systemd_scope": self.systemd_scope or None}
 
 
-class State(_Open):
+class State(_WithMembersOfParts):
     """What is so now: the content of `state.json`, for every state of a job. Monotonic values are
     CLOCK_MONOTONIC nanoseconds of the same boot. `phase` tells a recovering process how far a start
-    got: launching → waiting → spawning → running → finished."""
+    got: created (by create), or launching → waiting → spawning → running → finished."""
 
     format: int = limits.JOB_FORMAT
     schema_version: str = limits.SCHEMA_VERSION
@@ -381,10 +383,10 @@ class State(_Open):
     core_dumped: bool | None = None
     reason: str | None = None
     errno: str | None = None
-    message: str | None = None  # one sentence for `launch`, `lost`, `reboot`
+    message: str | None = None  # one sentence about its end, where there is more to say than `reason` does
     ending: Ending | None = None
-    group: Group | None = None
-    job_group: OwnGroup | None = None  # that a part made for it
+    group: ControlGroups | None = None
+    job_group: OwnControlGroup | None = None  # that a part made for it
     usage: Usage | None = None
     finished_at: str | None = None
     duration_ms: int | None = None

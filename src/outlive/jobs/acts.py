@@ -11,7 +11,7 @@ from outlive.part import Act
 
 def about_to(ctx: Context, verb: str, job_id: str | None = None, **facts: object) -> None:
     """Report that the caller is about to do this. `verb`: as typed, or what comes of it; `facts`: what else there is to
-    say of it, of which None is nothing. Errors: those of a part that refuses it; then the caller does not do it."""
+    say of it; those that are None are left out. Errors: those of a part that refuses it; then the caller does not do it."""
     _report(Act(ctx, verb, job_id, facts))
 
 
@@ -23,10 +23,10 @@ def about_to_start(ctx: Context, verb: str, plan: Plan) -> None:
 
 def never_started(ctx: Context, job_id: str, error: OutliveError) -> None:
     """Report that a start failed before the command ran: no supervisor does."""
-    for _, note in parts.functions_for("never_started", ctx.config.has):
-        note(ctx, job_id, error)
+    for _, hear in parts.functions_for("never_started", ctx.config.has):
+        hear(ctx, job_id, error)
 
 
 def _report(act: Act) -> None:
-    for _, note in parts.functions_for("about_to", act.ctx.config.has):
-        note(act)
+    for _, hear in parts.functions_for("about_to", act.ctx.config.has):
+        hear(act)  # which may refuse it

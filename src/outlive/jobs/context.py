@@ -20,7 +20,7 @@ if TYPE_CHECKING:  # TAB loads this, and needs no store
 _NONE: Mapping[str, str | None] = {}
 
 
-def know(config: Config, env: Mapping[str, str], *workspaces: str | None) -> None:
+def note_workspaces(config: Config, env: Mapping[str, str], *workspaces: str | None) -> None:
     """Take note of where jobs in sandboxes work, from where outlive itself then runs nothing."""
     own_programs.know([*workspaces, *config.workspaces(env)], config.programs())
 
@@ -55,7 +55,7 @@ class Principal(Value):
         return self.shell_words if isinstance(self.shell_words, tuple) else self.shell_words()
 
 
-class Decided(Value):
+class GateDecision(Value):
     """What a gate (starting/gate.py) decided about a job, and by which rule."""
 
     decision: str  # allow | ask | deny
@@ -80,7 +80,7 @@ class Context:
         detail: str = "full",
         flags: Mapping[str, str | None] = _NONE,
     ) -> None:
-        know(caller.config, caller.env, caller.cwd, caller.rights.workdir)
+        note_workspaces(caller.config, caller.env, caller.cwd, caller.rights.workdir)
         self.caller = caller
         # What most verbs need of it
         self.store, self.config, self.inbox = caller.store, caller.config, caller.inbox
@@ -110,7 +110,7 @@ class Context:
         self.warnings: list[str] = []
 
         # --- set and read on the way of the verb ---
-        self.decision: Decided | None = None  # of a gate: set where a start is checked, for the audit record
+        self.decision: GateDecision | None = None  # of a gate: set where a start is checked, for the audit record
         self.titles: dict[str, Titled] = {}  # by title; set by `lookup`, which looks once; said by the answer
         self.of_others: dict[str, str] = {}  # whose each job of another session is, by id; as `titles`
         # Whether a session has ended, by the name of its inbox: `ownership` finds it out once in a call

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from outlive import parts
 from outlive.answers import ABSENT, Fields, advice, sentences
 from outlive.answers.advice import PART, Advice, told
-from outlive.answers.job import Described, HowEnded, Losses, Outcome, Place, Prompt, Stopped
+from outlive.answers.job import Described, Elsewhere, HowEnded, Losses, Outcome, Prompt, Stopped
 from outlive.answers.of_parts import Given, InList, OfParts
 from outlive.core.ids import short_id
 from outlive.core.records import Sandbox, Sources
@@ -47,7 +47,7 @@ def describe(inspection: Inspection, job: JobDir, output: Output, asks: Prompt) 
         timeout_ms=definition.timeout_ms,
         asks=asks,
         stopped=stopped(inspection),
-        place=place(inspection, job),
+        elsewhere=elsewhere(inspection, job),
         started_at=started_at(state, definition.created_at) or ABSENT,
         outcome=outcome(inspection, job),
         message=state.message,
@@ -66,10 +66,10 @@ def boundary(sandbox: Sandbox) -> dict[str, object]:
     return {**sandbox.shown, **({"added": sandbox.added} if sandbox.added else {})}
 
 
-def place(inspection: Inspection, job: JobDir) -> Place | None:
+def elsewhere(inspection: Inspection, job: JobDir) -> Elsewhere | None:
     """Return where a job is; None for a job on this machine."""
     is_apart = inspection.elsewhere or inspection.definition.host is not None
-    return other_machine.place(inspection, job) if is_apart else None
+    return other_machine.elsewhere(inspection, job) if is_apart else None
 
 
 def approval_of(inspection: Inspection, job: JobDir) -> dict[str, object] | None:

@@ -189,7 +189,7 @@ def remember(caller: Principal, job_id: str, definition: Definition) -> Origin:
     """Return where a job comes from, and keep it for the other calls of this server."""
     scope, session = definition.scope, definition.session
     where = Origin(
-        scope and intern(scope), intern(definition.owner), intern(definition.place), session and intern(session)
+        scope and intern(scope), intern(definition.owner), intern(definition.local_cwd), session and intern(session)
     )
     if definition.host is None:  # else its directory is known for certain when it runs
         if len(caller.store.origins) >= _MOST_ORIGINS:

@@ -180,7 +180,7 @@ def own(ctx: Context) -> Iterator[JobDir]:
 def is_mine(ctx: Context, definition: Definition) -> bool:
     """Return whether a job is one of this session; for a person, of this directory."""
     if ownership.session_of(ctx.caller) is None:
-        return ctx.cwd is not None and real_path(definition.place) == real_path(ctx.cwd)
+        return ctx.cwd is not None and real_path(definition.local_cwd) == real_path(ctx.cwd)
     return ownership.is_own(ctx, definition)
 
 

@@ -22,5 +22,5 @@ def for_request(caller: Caller, definition: Definition, *, elsewhere: bool = Fal
         "own": config.own_paths(env),
         "parts": parts.for_supervisor(config, env),
         "config": config.path,
-        "known": own_programs.known(definition.place),
+        "known": own_programs.known(definition.local_cwd),
     }

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from outlive import parts
 from outlive.config import Config, HostSettings
 from outlive.core.nearest import meant
-from outlive.core.place import resolve_name
+from outlive.core.object_reference import resolve_name
 from outlive.core.record import Value
 from outlive.core.records import LOCAL, Definition
 from outlive.errors import argument, invalid
@@ -34,8 +34,8 @@ class Host(Value):
 
 def of_kind(kind: str) -> Engine:
     """Return the engine for hosts of this kind; where no part that is installed has one, an engine that says so."""
-    place = next((part.engines[kind] for part in parts.every() if kind in part.engines), None)
-    engine: Engine = resolve_name(place) if place else resolve_name("outlive.launch.engine:OutOfReach")(kind)
+    code = next((part.engines[kind] for part in parts.every() if kind in part.engines), None)
+    engine: Engine = resolve_name(code) if code else resolve_name("outlive.launch.engine:OutOfReach")(kind)
     return engine
 
 

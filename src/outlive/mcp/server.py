@@ -23,7 +23,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from outlive import parts
 from outlive.answers import advice
 from outlive.config import Config
-from outlive.core.place import resolve_name
+from outlive.core.object_reference import resolve_name
 from outlive.errors import OutliveError
 from outlive.mcp import private_parts, shown, threads
 from outlive.mcp.caller import DELIVERY, CallerOf, Request, client_of, on_stdio

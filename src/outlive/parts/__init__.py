@@ -9,7 +9,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from outlive.core.place import resolve_name
+from outlive.core.object_reference import resolve_name
 
 if TYPE_CHECKING:  # a supervisor asks this list for names alone
     from outlive.part import (
@@ -148,8 +148,8 @@ def keyboard(job: JobDir) -> Hold | None:
 
 def for_supervisor(config: Config, env: Mapping[str, str]) -> dict[str, dict[str, object]]:
     """Return what the code of parts in a supervisor needs to note something elsewhere, by the names of the parts."""
-    each = [(part.name, of, place) for part in every() for of, place in part.for_supervisor.items() if config.has(of)]
-    given = {name: resolve_name(place)(config, env) for name, _, place in each}
+    each = [(part.name, of, code) for part in every() for of, code in part.for_supervisor.items() if config.has(of)]
+    given = {name: resolve_name(code)(config, env) for name, _, code in each}
     return {name: values for name, values in given.items() if values is not None}
 
 
@@ -171,7 +171,7 @@ def first(hook: str, *asked: object, **named: object) -> Any:
 def functions_for(hook: str, wanted: Callable[[str], object]) -> Iterator[tuple[str, Callable[..., Any]]]:
     """Yield the functions that declarations have for names that are wanted, each with its name."""
     named = (getattr(part, hook) for part in _declaring(hook))
-    return ((name, resolve_name(place)) for one in named for name, place in one.items() if wanted(name))
+    return ((name, resolve_name(code)) for one in named for name, code in one.items() if wanted(name))
 
 
 def _asked(hook: str, wanted: Callable[[str], object]) -> Iterable[Callable[..., Any]]:
@@ -254,13 +254,13 @@ def is_held(kept: Mapping[str, object]) -> bool:
 @cache
 def conditions() -> dict[str, str]:
     """Return "module:NAME" of each kind of condition that a part adds, by its name."""
-    return {name: place for part in every() for name, place in part.conditions.items()}
+    return {name: code for part in every() for name, code in part.conditions.items()}
 
 
 @cache
 def gates() -> dict[str, str]:
     """Return "module:NAME" of each gate, by the section of the configuration that it is for."""
-    return {section: place for part in every() for section, place in part.gates.items()}
+    return {section: code for part in every() for section, code in part.gates.items()}
 
 
 def launcher(caller: object, definition: Definition) -> Any:
@@ -310,8 +310,8 @@ def _keepers(kept: Mapping[str, object]) -> set[str]:
 def after_waits() -> list[str]:
     """Return the modules of parts that an answer may need which comes after a long wait."""
     named = [getattr(part, hook) for hook in _IN_ANSWERS for part in _declaring(hook)]
-    places = [place for one in named for place in ([one] if isinstance(one, str) else one.values())]
-    return [*(place.partition(":")[0] for place in places), *(name for part in every() for name in part.after_waits)]
+    named_code = [code for one in named for code in ([one] if isinstance(one, str) else one.values())]
+    return [*(code.partition(":")[0] for code in named_code), *(name for part in every() for name in part.after_waits)]
 
 
 def follows(verb: str) -> str | None:
@@ -322,4 +322,4 @@ def follows(verb: str) -> str | None:
 @cache
 def verbs() -> dict[str, str]:
     """Return "module:NAME" of each verb that a part adds, by the verb as typed."""
-    return {verb: place for part in every() for verb, place in {**part.actions, **part.verbs}.items()}
+    return {verb: code for part in every() for verb, code in {**part.actions, **part.verbs}.items()}

@@ -40,18 +40,18 @@ def fail(text: str, advice: str, **details: object) -> Finding:
     return Finding(FAIL, text, advice, details or None)
 
 
-def unopened(place: Place) -> Finding:
+def unopened(context: CheckContext) -> Finding:
     """Return the result of a check of the root's content, where the root is not open, or the check
     needs the configuration and there is none."""
-    if place.absent is not None:
+    if context.absent is not None:
         return ok("nothing there yet: the first job creates the root")
-    if place.store is not None:
+    if context.store is not None:
         return warn("not looked at: the configuration cannot be read", "Mend the configuration first.")
     return warn("not looked at: the root cannot be opened", "Mend the root first.")
 
 
-class Place:
-    """The surroundings that are checked.
+class CheckContext:
+    """What the checks look at.
 
     `flags`: `root` and `config` as they were typed, or None. `cwd`: the caller's directory, if it
     exists. `store` and `config` are None if they are broken; `store_error` and `config_error` then

@@ -193,7 +193,7 @@ class Supervisor:
             self._timers[Event.IDLE].after(definition.idle_timeout_ms / 1000)
         if definition.progress_every_ms:
             self._timers[Event.PROGRESS].after(definition.progress_every_ms / 1000)
-        self._added.running(Running(self._loop, state, self._members.pids, self._reaper, self._asked.over_limit))
+        self._added.running(Running(self._loop, state, self._members.pids, self._reaper, self._asked.end_for))
         self._asked.resume()
         self._sampling.begin(state)
         self._sync.after(_SYNC_AFTER_S)
@@ -340,7 +340,7 @@ class Supervisor:
     # --- what the definition asks for ---
 
     def _time_out(self) -> None:
-        self._asked.over_limit("timeout")
+        self._asked.end_for("timeout")
 
     def _idle(self) -> None:
         quiet = time.monotonic() - self._pump.last_output
@@ -348,7 +348,7 @@ class Supervisor:
         if left > 0:
             self._timers[Event.IDLE].after(left)
         else:
-            self._asked.over_limit("idle_timeout")
+            self._asked.end_for("idle_timeout")
 
     def _progress(self) -> None:
         self._record.write()

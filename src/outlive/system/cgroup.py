@@ -20,7 +20,7 @@ _USUAL = {
 }
 
 
-_found: tuple[dict[str, str], records.Group, Group | None] | None = None  # by `record`: paths, groups
+_found: tuple[dict[str, str], records.ControlGroups, Group | None] | None = None  # by `record`: paths, groups
 
 
 class Group(Value):
@@ -87,7 +87,7 @@ def memory(mine: dict[str, str] | None = None) -> Group | None:
     return None
 
 
-def record() -> records.Group | None:
+def record() -> records.ControlGroups | None:
     """Return what a later call of `is_gone` or `oom_kills_since` needs to know about the groups of
     this process.
 
@@ -102,7 +102,7 @@ def record() -> records.Group | None:
     # groups
     if _found is None or _found[0] != mine:
         controller, group = _naming(mine), memory(mine)
-        known = records.Group(
+        known = records.ControlGroups(
             ns=namespace("cgroup"),
             hierarchy=controller,
             path=mine.get(controller, ""),
@@ -111,10 +111,10 @@ def record() -> records.Group | None:
         )
         _found = mine, known, group
     _, known, group = _found
-    return records.Group.replace(known, oom_kills=None if group is None else group.oom_kills())
+    return records.ControlGroups.replace(known, oom_kills=None if group is None else group.oom_kills())
 
 
-def is_gone(recorded: records.Group | None) -> bool:
+def is_gone(recorded: records.ControlGroups | None) -> bool:
     """Return whether the recorded group has ended or was made anew since; False where that cannot be told."""
     if recorded is None or not recorded.id or recorded.ns != namespace("cgroup"):
         return False
@@ -123,7 +123,7 @@ def is_gone(recorded: records.Group | None) -> bool:
     return _inode(directory(recorded.hierarchy, recorded.path)) != recorded.id
 
 
-def oom_kills_since(recorded: records.Group | None) -> tuple[int, Group | None]:
+def oom_kills_since(recorded: records.ControlGroups | None) -> tuple[int, Group | None]:
     """Return (how many processes of the recorded group the kernel has ended for lack of memory
     since, the group); (0, None) where that cannot be told."""
     if recorded is None or recorded.oom_kills is None or recorded.ns != namespace("cgroup"):

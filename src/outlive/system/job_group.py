@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from typing import Self
 
-from outlive.core.records import Group, OwnGroup
+from outlive.core.records import ControlGroups, OwnControlGroup
 from outlive.system import cgroup
 from outlive.system.process import namespace
 
@@ -24,7 +24,7 @@ class JobGroup:
         self.places = places
 
     @classmethod
-    def of(cls, recorded: OwnGroup | None) -> Self | None:
+    def of(cls, recorded: OwnControlGroup | None) -> Self | None:
         """Return the group of this record; None if it means nothing in this namespace."""
         if recorded is None or recorded.ns != namespace("cgroup"):
             return None
@@ -48,12 +48,12 @@ class JobGroup:
             home, path = os.path.dirname(home), os.path.dirname(path)
         return cgroup.Group(place, os.path.join(path, os.path.relpath(place, home)), version) if home else None
 
-    def with_memory(self, recorded: Group | None) -> Group | None:
+    def with_memory(self, recorded: ControlGroups | None) -> ControlGroups | None:
         """Return a record of cgroup.record() with the memory of this group, in which nothing ran yet."""
         group = self.memory_group()
         if recorded is None or group is None:
             return recorded
-        return Group.replace(recorded, memory=group.path, oom_kills=group.oom_kills())
+        return ControlGroups.replace(recorded, memory=group.path, oom_kills=group.oom_kills())
 
     # --- what it uses ---
 

@@ -18,7 +18,7 @@ _PASSED_ON = (
 )
 
 
-def leave_it() -> None:
+def go_on_as_child() -> None:
     """Go on as a child, if this is process 1. The process that stays at 1 reaps all others, passes
     signals on to the child, and ends with its status.
 

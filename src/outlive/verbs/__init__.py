@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 
 from outlive import parts
 from outlive.answers import Answer, Field
-from outlive.core.place import resolve_name
+from outlive.core.object_reference import resolve_name
 from outlive.verbs.spec import Verb
 
 # Name as typed → the module of its declaration, which has the same name in capitals. The order is that of `--help`, of
@@ -64,10 +64,10 @@ def canonical(name: str) -> str | None:
 def load(name: str) -> Verb:
     """Return the declaration of a verb, by its canonical name."""
     module = VERBS.get(name)
-    place = (
+    code = (
         f"outlive.verbs.{module}:{name.upper().replace(' ', '_').replace('-', '_')}" if module else parts.verbs()[name]
     )
-    verb: Verb = resolve_name(place)
+    verb: Verb = resolve_name(code)
     return verb
 
 

@@ -15,7 +15,7 @@ from outlive.jobs.context import Context
 from outlive.jobs.told import known_to_session
 from outlive.jobs.told.notices import of_session
 from outlive.render import head_and_tail
-from outlive.store import history as log
+from outlive.store import history
 from outlive.store.inspection.inspection import Inspection
 from outlive.store.job_dir import EVENTS, JobDir
 from outlive.system.waiting import pause
@@ -56,15 +56,15 @@ def events(
         )
 
 
-def _read(job: JobDir, **which: Any) -> tuple[list[log.Event], str | None]:
+def _read(job: JobDir, **which: Any) -> tuple[list[history.Event], str | None]:
     """Return these events, or none and why they cannot be read."""
     try:
-        return log.read(job, **which)[0], None
+        return history.read(job, **which)[0], None
     except OSError as error:
         return [], f"{EVENTS}: {error.strerror or str(error).replace(EVENTS, 'it', 1)}"
 
 
-def _fitting(entries: list[log.Event], limit: int, max_bytes: int | None) -> list[log.Event]:
+def _fitting(entries: list[history.Event], limit: int, max_bytes: int | None) -> list[history.Event]:
     """Return the first events that fit into the answer."""
     some = entries[:limit] if limit else entries
     return some[: head_and_tail.fitting((len(json.dumps(event)) for event in some), max_bytes)]
@@ -74,7 +74,7 @@ def _end_recorded(ctx: Context, job: JobDir, inspection: Inspection) -> Inspecti
     """Return the inspection once the history of a finished job has its end, which is visible a moment earlier."""
     until = time.monotonic() + limits.CONTROL_S
     while inspection.state.finished and inspection.supervised and time.monotonic() < until:
-        if any(_read(job, kinds=(log.FINISHED,))):
+        if any(_read(job, kinds=(history.FINISHED,))):
             break
         pause((), time.monotonic() + limits.HINT_INTERVAL_S)
         inspection = adoption.inspect_and_adopt(ctx, job)

@@ -100,13 +100,13 @@ class _Kill:
         hint = _hint(inspection, job, number, len(alive), sent=sent)
         if self._was_over and ended and not alive:
             hint = hint or _on_what_was_left(len(ended))
-        state, place = inspection.state, job_answer.place(inspection, job)
+        state, elsewhere = inspection.state, job_answer.elsewhere(inspection, job)
         answer = Killed(
             job=Job(job_id=job.job_id, state=state.state),
             signal=signals.name_of(number),
             timeout_ms=inspection.definition.timeout_ms,
             already_ended=None if sent else True,
-            place=place,
+            elsewhere=elsewhere,
             survivors=left[:most],
             survivors_count=len(left) if len(left) > most else None,
             ended=ended[:most],
@@ -119,8 +119,10 @@ class _Kill:
             answer.exit_code, answer.reason, answer.ended_signal = how.exit_code, how.reason, how.signal
             answer.ended_by, answer.finished_at = outcome.ended_by, outcome.finished_at
             answer.message = state.message or None
-        elif place is not None and hint is None:
-            answer.hint = f"It runs on {place.host or place.machine}, where it was told; wait tells when it has ended."
+        elif elsewhere is not None and hint is None:
+            answer.hint = (
+                f"It runs on {elsewhere.host or elsewhere.machine}, where it was told; wait tells when it has ended."
+            )
         if sent:
             with Output(job) as output:  # what the job printed since: how it took the signal
                 answer.output = ends.snippet(output, self._printed) or None

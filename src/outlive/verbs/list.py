@@ -48,6 +48,7 @@ def list_jobs(
 ) -> List:
     """Return the jobs, running ones first, then the newest; `wanted` is a Selection. Reads only as many jobs as fill
     the answer. A model that asks for nothing in particular gets what runs, what failed, and the newest others."""
+    # What is no field of Selection is an argument of a part
     of_parts = {name: wanted.pop(name) for name in [*wanted] if name not in Selection.FIELDS}
     only = parts.selected(ctx, {**wanted, **of_parts})
     selection = Selection(**{**wanted, "tags": tuple(wanted.get("tags", ()))})
@@ -308,9 +309,9 @@ class _Filter:
             return False
         if self._is_mine and not ownership.is_own(self._ctx, job):
             return False
-        if self._cwd is not None and job.place not in self._places:
-            self._places[job.place] = real_path(job.place) == self._cwd
-        return self._cwd is None or self._places[job.place]
+        if self._cwd is not None and job.local_cwd not in self._places:
+            self._places[job.local_cwd] = real_path(job.local_cwd) == self._cwd
+        return self._cwd is None or self._places[job.local_cwd]
 
     def sorted(self, entries: list[Listed]) -> list[Listed]:
         """Return the entries in the order of the answer."""
@@ -424,7 +425,7 @@ def entry_of(ctx: Context, inspection: Inspection, job: JobDir) -> Listed:
         descendants=living(inspection, job),
         others=(_is_of_others(ctx, definition) or None) if ctx.detail != FULL else None,
         stopped=job_answer.stopped(inspection),
-        place=job_answer.place(inspection, job),
+        elsewhere=job_answer.elsewhere(inspection, job),
         of_parts=job_answer.in_list(inspection),
         approval=job_answer.approval_of(inspection, job) or None,
         usage=used or None,

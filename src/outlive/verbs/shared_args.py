@@ -4,7 +4,7 @@ how long a call waits."""
 from collections.abc import Iterable, Iterator
 
 from outlive import limits, parts
-from outlive.core.place import resolve_name
+from outlive.core.object_reference import resolve_name
 from outlive.core.records import MATCH_TYPES, REGEX, STREAMS
 from outlive.verbs.spec import BOOL, BYTES, ENV, INT, ITEMS, MS, PATH, SECONDS, SHOW, STR, STRS, WORDS, Arg
 
@@ -42,9 +42,9 @@ def with_those_of_parts(own: Iterable[Arg]) -> Iterator[Arg]:
     added = [one for part in parts.every() for one in part.arguments.items()]
     for arg in own:
         yield arg
-        for behind, place in added:
+        for behind, code in added:
             if behind == arg.name:
-                yield from resolve_name(place)
+                yield from resolve_name(code)
 
 
 # What a job is: the arguments that create keeps for later, and run and restart use at once.

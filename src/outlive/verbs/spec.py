@@ -10,7 +10,7 @@ from typing import Any
 from outlive import limits
 from outlive.answers import Answer
 from outlive.core.members import parse_json
-from outlive.core.place import resolve_name
+from outlive.core.object_reference import resolve_name
 from outlive.core.record import Value
 from outlive.core.records import SHOWS
 from outlive.errors import ENDED_JOBS, argument, invalid

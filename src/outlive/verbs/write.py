@@ -9,7 +9,7 @@ from typing import Any
 
 from outlive import limits
 from outlive.answers import advice
-from outlive.answers.reading import Written
+from outlive.answers.writing import Written
 from outlive.errors import OutliveError, argument, invalid
 from outlive.jobs import adoption, job_answer, lookup
 from outlive.jobs.context import Context

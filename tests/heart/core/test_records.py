@@ -13,7 +13,7 @@ import pytest
 
 import outlive
 from outlive import answers
-from outlive.answers.job import Place
+from outlive.answers.job import Elsewhere
 from outlive.core import records
 from outlive.core.record import ABSENT, Record, Value
 
@@ -219,6 +219,6 @@ def test_a_misfit_is_named_with_its_path() -> None:
 def test_a_part_of_an_answer_refuses_a_field_that_it_does_not_have() -> None:
     known: dict[str, typing.Any] = {"machine": "x"}
     unknown: dict[str, typing.Any] = {"machin": "x"}
-    assert Place(**known).to_dict() == known
+    assert Elsewhere(**known).to_dict() == known
     with pytest.raises(TypeError, match="machin'"):
-        Place(**unknown)
+        Elsewhere(**unknown)

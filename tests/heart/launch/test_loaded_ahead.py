@@ -42,7 +42,7 @@ FOR_EACH = f"""
 import json, os, sys
 from outlive import parts, verbs
 from outlive.cli import main
-from outlive.core.place import resolve_name
+from outlive.core.object_reference import resolve_name
 for verb in sys.argv[1:]:
     if os.fork() == 0:
         verbs.load(verb)

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from outlive.jobs import lookup
-from outlive.parts.approvals import asking, written
+from outlive.parts.approvals import answer_file, wait_for_answer
 from outlive.store.job_dir import Locks
 from outlive.store.root import Store
 from outlive.system import fault_points
@@ -85,7 +85,7 @@ def test_a_denial_is_answered_when_the_process_that_made_the_job_has_ended_it(
             locks = Locks(job_dir)  # held by the process that ends it
             let_go = threading.Timer(0.3, locks.close)
             let_go.start()
-            decided = asking.decide(ctx, job_dir, written.DENIED, by="tests")
+            decided = wait_for_answer.decide(ctx, job_dir, answer_file.DENIED, by="tests")
             assert not let_go.is_alive()
             assert decided.state.state == "failed"
 
@@ -378,13 +378,13 @@ def test_a_restart_is_asked_about_again(cli: Cli, config: Path, work: Path) -> N
 # A server that may wait for five answers, and gets to waiting only when the file `go` is there
 FEW = f"""
 import os, sys, time
-from outlive.parts.approvals import asking, request
-request.MOST_HELD, hold = 5, asking._hold
+from outlive.parts.approvals import wait_for_answer, compose_question
+compose_question.MOST_HELD, hold = 5, wait_for_answer._hold
 def late(*given):
     while not os.path.exists("go"):
         time.sleep(0.01)
     return hold(*given)
-asking._hold = late
+wait_for_answer._hold = late
 {MAIN}"""
 
 

@@ -7,7 +7,7 @@ from itertools import product
 
 from outlive.core.records import Definition
 from outlive.parts.approvals import elicitation
-from outlive.parts.approvals.asked import Approval, with_request
+from outlive.parts.approvals.question_record import Approval, with_request
 
 END = "; touch evil"
 ROW = 70

@@ -19,9 +19,9 @@ from outlive.jobs.starting import making
 from outlive.jobs.starting.plan import Timing
 from outlive.jobs.starting.start_and_wait import StartCall
 from outlive.launch import engines
-from outlive.parts.approvals import written
-from outlive.parts.approvals.asked import MEMBER, Approval
-from outlive.parts.approvals.asking import ask
+from outlive.parts.approvals import answer_file
+from outlive.parts.approvals.question_record import MEMBER, Approval
+from outlive.parts.approvals.wait_for_answer import ask
 from outlive.store.job_dir import JobDir
 from support.leaks import open_files
 
@@ -32,7 +32,7 @@ def test_a_job_whose_asker_cannot_be_noted_is_let_go_of(ctx: Context, monkeypatc
     def full(_: JobDir) -> int:
         raise OSError(24, "Too many open files")
 
-    monkeypatch.setattr(written, "hold", full)
+    monkeypatch.setattr(answer_file, "hold", full)
     plan = plan_of(ctx, kept={MEMBER: Approval(rule="rule 1").to_dict()})
     with pytest.raises(OSError, match="Too many"):
         StartCall(Timing(yield_ms=0)).run(ctx, plan)
@@ -65,4 +65,4 @@ def test_the_file_that_a_job_was_to_read_is_closed_where_another_process_has_han
     plan.stdin_fd = open_stdin(str(tmp_path / "input"), None)
     monkeypatch.setattr(engines, "of_job", lambda *_: object())
     with closing(making.make(ctx, plan, live=True)) as new:
-        assert ask(ctx, plan, new.dir, written.hold(new.dir), time.monotonic()) is None
+        assert ask(ctx, plan, new.dir, answer_file.hold(new.dir), time.monotonic()) is None

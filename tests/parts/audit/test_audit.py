@@ -19,7 +19,7 @@ from outlive.parts.audit import record
 from outlive.parts.audit.reader import Reader
 from outlive.parts.audit.record import AuditTarget
 from support.cli import Cli
-from support.examples import takes_job, words
+from support.examples import job_for, takes_job, words
 from support.mcp_client import McpSession
 from support.serve import Served
 from support.tiers import ONE_ERA
@@ -92,7 +92,7 @@ def test_what_acts_is_recorded_with_its_caller_and_its_outcome(cli: Cli, on: dic
 def test_every_verb_that_changes_something_is_recorded_before_it_is_done(cli: Cli, on: dict[str, str]) -> None:
     changing = [name for name in verbs.offered() if verbs.load(name).right != READ and name not in CHANGES_NOTHING]
     for name in changing:
-        job = _job_for(cli, name)
+        job = job_for(cli, name, *(() if name == "write" else ("--pty",)))
         cli.ok(*words(name, job), env=on)
         found = next((one for one in entries(cli, on) if one["verb"] == name), {})
         assert found, name
@@ -102,16 +102,6 @@ def test_every_verb_that_changes_something_is_recorded_before_it_is_done(cli: Cl
         cli.run("remove", "--grace-ms", "0", job)
     by_verb = {one["verb"]: one for one in entries(cli, on)}
     assert (by_verb["tag set"]["tags"], by_verb["resize"]["cols"], by_verb["resize"]["rows"]) == (["taken"], 80, 24)
-
-
-def _job_for(cli: Cli, name: str) -> str:
-    """Return a job with which a verb can do its work."""
-    if name == "start":
-        return str(cli.ok("create", "true")["job_id"])
-    if name in ("clear", "restart"):
-        return str(cli.ok("run", "true")["job_id"])
-    terminal = () if name == "write" else ("--pty",)
-    return str(cli.ok("run", "--stdin", "open", *terminal, "--snapshot-after", "0", "cat")["job_id"])
 
 
 def test_where_a_record_is_required_no_job_is_changed_without_it(cli: Cli, on: dict[str, str], state: Path) -> None:

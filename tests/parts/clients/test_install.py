@@ -20,7 +20,7 @@ from outlive import limits
 from outlive.errors import OutliveError
 from outlive.parts.clients import edit as change_module
 from outlive.parts.clients import make_entry, registry
-from outlive.parts.clients.discover import own_words, survey
+from outlive.parts.clients.discover import start_command, survey
 from outlive.parts.clients.registry import CLIENTS, Machine
 from outlive.parts.safe_file import ConfigFile
 from outlive.system import workspaces
@@ -696,9 +696,9 @@ def test_a_survey_says_what_would_not_start(home: Path, place: Path) -> None:
 def test_a_client_is_given_the_link_that_was_called_not_where_it_leads(place: Path) -> None:
     link = place / "outlive"
     link.symlink_to(shutil.which("true") or "/bin/true")
-    assert own_words([str(link)], {}) == [str(link)]
+    assert start_command([str(link)], {}) == [str(link)]
     beside = str(Path(sys.executable).parent / "outlive")
-    assert own_words(["/gone/outlive"], {}) == own_words(["outlive"], {}) == own_words([], {}) == [beside]
+    assert start_command(["/gone/outlive"], {}) == start_command(["outlive"], {}) == start_command([], {}) == [beside]
     assert OUTLIVE[0] == sys.executable
 
 
@@ -722,10 +722,10 @@ def test_no_client_is_given_a_path_that_a_job_may_exchange(
         (dotfiles / "bin" / "outlive").chmod(0o700)
     else:
         (dotfiles / "bin" / "outlive").symlink_to(beside)
-    assert own_words([str(usual / "outlive")], env) == [str(beside)]
+    assert start_command([str(usual / "outlive")], env) == [str(beside)]
     monkeypatch.setattr(sys, "executable", str(place / "bin" / "python"))
     with pytest.raises(OutliveError, match="a job in a sandbox may have written") as refused:
-        own_words([str(usual / "outlive")], env)
+        start_command([str(usual / "outlive")], env)
     assert "--command" in (refused.value.hint or "")
 
 
@@ -742,7 +742,7 @@ def test_an_entry_of_an_environment_in_a_project_is_written_with_a_warning(
     (home / folder / "pyvenv.cfg").touch()
     monkeypatch.setattr(sys, "prefix", str(home / folder))
     env = {"HOME": str(home)}
-    assert own_words([str(command)], env) == [str(command)]
+    assert start_command([str(command)], env) == [str(command)]
     said = make_entry.advice(CLIENTS["cursor"], "user", {"command": str(command), "args": ["mcp"]}, env, changed=True)
     assert ("lies in a project" in said) is warned
 
@@ -753,5 +753,5 @@ def test_no_client_is_given_an_interpreter_that_reads_what_a_pth_names(
     """`python -m outlive install`, where there is no command beside the Python: `-m` would run a job's sitecustomize.py."""
     monkeypatch.setattr(sys, "executable", str(place / "bin" / "python"))
     with pytest.raises(OutliveError, match="no command outlive beside") as refused:
-        own_words(["/x/site-packages/outlive/__main__.py", "install", "cursor"], {})
+        start_command(["/x/site-packages/outlive/__main__.py", "install", "cursor"], {})
     assert "--command" in (refused.value.hint or "")

@@ -48,11 +48,11 @@ def test_this_process_runs_since_a_time_in_the_past() -> None:
 OF_NOBODY = """
 from pathlib import Path
 from outlive.parts.doctor import resources
-from outlive.parts.finding import Place
+from outlive.parts.finding import CheckContext
 from outlive.system import prctl
 assert prctl.become_subreaper()  # and reaps nothing but what it waits for
 resources._REAPED_S = 0.1
-found = resources.zombies(Place({}, {}))
+found = resources.zombies(CheckContext({}, {}))
 (orphan,) = Path("/proc/thread-self/children").read_text().split()
 print(found.status, found.details["heir"] == __import__("os").getpid(), Path(f"/proc/{orphan}/stat").read_text().split()[2])
 """

@@ -10,7 +10,7 @@ import pytest
 from outlive.parts.doctor import logind, resources
 from outlive.parts.doctor import root as root_checks
 from outlive.parts.doctor import systemd as systemd_checks
-from outlive.parts.finding import FAIL, OK, WARN, Place
+from outlive.parts.finding import FAIL, OK, WARN, CheckContext
 from outlive.store.root import Store
 from outlive.system import cgroup, mounts, systemd
 
@@ -171,7 +171,7 @@ def test_a_logout_that_ends_jobs_is_foreseen_with_the_way_out(
     monkeypatch.setattr(cgroup, "unit_path", lambda: path)
     monkeypatch.setattr(systemd_checks, "_is_container", lambda: False)
     monkeypatch.setattr(systemd_checks, "_user", lambda: "ann")
-    found = systemd_checks.logout(Place({}, {}))
+    found = systemd_checks.logout(CheckContext({}, {}))
     assert found.status == status
     assert status == OK or "loginctl enable-linger ann" in str(found.advice)
 
@@ -204,11 +204,11 @@ def test_a_root_on_a_network_file_system_is_said_to_be_unsupported(
     monkeypatch.setattr(mounts, "_MOUNTS", str(table))
     mount = mounts.holding(str(home / "jobs"))
     assert mount is not None and (mount.type, mount.point) == (kind, str(home))
-    place = Place({}, {})
-    place.store = Store.open(str(home / "jobs"), {})
+    context = CheckContext({}, {})
+    context.store = Store.open(str(home / "jobs"), {})
     try:
-        found = root_checks.file_system(place)
+        found = root_checks.file_system(context)
     finally:
-        place.store.close()
+        context.store.close()
     assert found.status == status
     assert status != FAIL or "not supported" in str(found.advice)

@@ -11,7 +11,7 @@ import pytest
 from outlive.parts.policy import decide, rules
 from outlive.parts.policy.answers import Checked
 from outlive.parts.policy.decide import Policy
-from outlive.parts.policy.rules import Place, Rule
+from outlive.parts.policy.rules import Rule, Surroundings
 from outlive.system import paths
 
 TRUE = "/usr/bin/true"
@@ -20,7 +20,7 @@ TRUE = "/usr/bin/true"
 def found(cwd: Path, program: str, path: str = "/usr/bin:/bin", decides: str = "allow") -> Checked:
     rules = [Rule(1, {"program": [TRUE, "/usr/lib/tool"], "decision": decides})]
     policy = Policy("deny" if decides == "allow" else "allow", 0, rules)
-    return decide.strictest(decide.decided(policy, [program], None, Place(str(cwd), path=path)))
+    return decide.strictest(decide.decided(policy, [program], None, Surroundings(str(cwd), path=path)))
 
 
 def linked(place: Path) -> str:
@@ -97,7 +97,9 @@ def test_a_rule_that_denies_finds_a_program_behind_a_link_and_a_parent(tmp_path:
 
 def test_where_the_default_allows_a_link_is_asked_about_like_what_is_unknown(tmp_path: Path) -> None:
     rules = [Rule(1, {"program": TRUE, "decision": "allow"}), Rule(2, {"prefix": ["rm"], "decision": "deny"})]
-    decisions = decide.decided(Policy("allow", 0, rules), [linked(tmp_path)], None, Place(str(tmp_path), path=""))
+    decisions = decide.decided(
+        Policy("allow", 0, rules), [linked(tmp_path)], None, Surroundings(str(tmp_path), path="")
+    )
     assert [one.decision for one in decisions] == ["ask"]
 
 
@@ -132,7 +134,7 @@ def test_a_directory_behind_a_link_that_a_job_can_change_is_not_allowed(tmp_path
         policy = Policy(
             "deny" if decides == "allow" else "allow", 0, [Rule(1, {"directory": str(directory), "decision": decides})]
         )
-        decision = decide.strictest(decide.decided(policy, ["make"], None, Place(str(real), path="/usr/bin")))
+        decision = decide.strictest(decide.decided(policy, ["make"], None, Surroundings(str(real), path="/usr/bin")))
         assert decision.decision == expected, (directory, decides)
         if expected != decides:
             assert f"{link} is a link, which a job can change" in (decision.reason or "")

@@ -11,7 +11,7 @@ from outlive import config
 from outlive.errors import OutliveError
 from outlive.parts.policy import commands_in, decide
 from outlive.parts.policy.answers import Checked
-from outlive.parts.policy.rules import Place
+from outlive.parts.policy.rules import Surroundings
 from outlive.parts.policy.settings import policy_of
 from support.pages import CHECKOUT, blocks
 
@@ -39,7 +39,7 @@ def rule(**keys: str) -> str:
 
 
 def decision(found: decide.Policy, command: str | list[str], **where: Any) -> str:
-    place = Place(where.pop("cwd", "/"), **{"path": "/usr/bin:/bin", **where})
+    place = Surroundings(where.pop("cwd", "/"), **{"path": "/usr/bin:/bin", **where})
     words = [command] if isinstance(command, str) else command
     return decide.strictest(decide.decided(found, words, SH if isinstance(command, str) else None, place)).decision
 
@@ -157,7 +157,7 @@ def test_along_the_path_of_a_profile_no_program_is_allowed_and_each_of_its_name_
     """`~/.profile` may put ~/bin first."""
     allows = policy(tmp_path, default("deny", rule(program='"/usr/bin/id"', decision='"allow"')))
     denies = policy(tmp_path, default("allow", rule(program='"/home/x/bin/i?"', decision='"deny"')))
-    place = Place("/", path="/usr/bin:/bin")
+    place = Surroundings("/", path="/usr/bin:/bin")
 
     def decided(found: decide.Policy, command: str, *shell: str) -> Checked:
         return decide.strictest(decide.decided(found, [command], [*shell], place))
@@ -180,7 +180,7 @@ def test_what_a_variable_has_a_shell_read_first_may_change_the_path_too(tmp_path
     denies = policy(tmp_path, default("allow", rule(program='"/home/x/bin/i?"', decision='"deny"')))
 
     def decided(found: decide.Policy, command: str, **env: str) -> Checked:
-        place = Place("/", path="/usr/bin:/bin", read_first=commands_in.read_first(env))
+        place = Surroundings("/", path="/usr/bin:/bin", read_first=commands_in.read_first(env))
         return decide.strictest(decide.decided(found, [command], ["bash", "-c"], place))
 
     for name in ("BASH_ENV", "ENV", "ZDOTDIR", "BASH_FUNC_id%%"):
@@ -263,7 +263,7 @@ def test_a_relative_part_of_path_is_looked_up_where_the_command_runs(tmp_path: P
 
 def test_a_shell_in_a_place_of_the_job_takes_no_allow_rule_and_leaves_no_deny_rule(tmp_path: Path) -> None:
     found = policy(tmp_path, default("ask", PUSH, STATUS))
-    place = Place("/", path="/usr/bin:/bin")
+    place = Surroundings("/", path="/usr/bin:/bin")
 
     def decided(text: str, shell: str) -> str:
         return decide.strictest(decide.decided(found, [text], [shell, "-c"], place)).decision

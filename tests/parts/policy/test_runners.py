@@ -11,7 +11,7 @@ import pytest
 from outlive import config
 from outlive.parts.policy import commands_in, decide
 from outlive.parts.policy.programs import runners
-from outlive.parts.policy.rules import Place
+from outlive.parts.policy.rules import Surroundings
 from outlive.parts.policy.settings import policy_of
 
 # One command a line, quoted as for a shell
@@ -1491,7 +1491,7 @@ def test_everyday_commands_stay_unasked_where_a_rule_denies(tmp_path: Path) -> N
     path.write_text('[policy]\ndefault = "allow"\n[[policy.rule]]\nprefix = ["touch"]\ndecision = "deny"\n')
     policy = policy_of(config.load({}, str(path)))
     assert policy is not None
-    place = Place("/", path="/usr/bin:/bin")
+    place = Surroundings("/", path="/usr/bin:/bin")
     found = [decide.strictest(decide.decided(policy, words, None, place)) for words in commands(EVERYDAY)]
     assert [(one.command, one.reason) for one in found if one.decision != "allow"] == []
     assert len(found) > 300

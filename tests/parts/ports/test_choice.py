@@ -35,12 +35,12 @@ ALL = {100 + at for at in range(10)}
 def test_a_worktree_tries_what_it_had_then_what_none_had_then_what_others_had(
     mine: set[int], others: set[int], first: list[int]
 ) -> None:
-    assert [*islice(choice.in_turn(100, 109, KEY, mine, others), len(first))] == first
-    assert sorted(choice.in_turn(100, 109, KEY, mine, others)) == [*range(100, 110)]
+    assert [*islice(choice.candidates(100, 109, KEY, mine, others), len(first))] == first
+    assert sorted(choice.candidates(100, 109, KEY, mine, others)) == [*range(100, 110)]
 
 
 def test_a_range_may_be_one_port() -> None:
-    assert [*choice.in_turn(7, 7, KEY, set(), set())] == [7]
+    assert [*choice.candidates(7, 7, KEY, set(), set())] == [7]
 
 
 def test_a_worktree_is_known_by_its_root(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 from outlive.core.ids import new_id
 from outlive.core.records import Definition, State
 from outlive.parts.queues import QUEUE
-from outlive.parts.queues.asked import Asked, Place
+from outlive.parts.queues.asked import Asked, PlaceInQueue
 from outlive.parts.queues.table import Table
 from outlive.parts.queues.turns import of_jobs
 from outlive.store.inspection.inspection import Inspection
@@ -19,7 +19,7 @@ from outlive.store.inspection.inspection import Inspection
 def seen(path: str, job_id: str, **place: object) -> Inspection:
     """What a page knows of a job in this queue."""
     asked = Asked(name="heavy", slots=2, table=path).to_dict()
-    state: State = State(job_id=job_id, kept={QUEUE: Place.of(place).to_dict()})
+    state: State = State(job_id=job_id, kept={QUEUE: PlaceInQueue.of(place).to_dict()})
     return Inspection(Definition(job_id=job_id, kept={QUEUE: asked}), state)
 
 

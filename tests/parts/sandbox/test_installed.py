@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from outlive.core.records import Granted
+from outlive.core.records import GrantedSandbox
 from outlive.parts.sandbox.confinement import access
 from outlive.parts.sandbox.settings import Settings
 from outlive.system import interpreter
@@ -20,7 +20,7 @@ def test_the_python_that_an_environment_was_made_of_is_no_jobs(place: Path, monk
     base.mkdir(parents=True)
     monkeypatch.setattr(sys, "base_prefix", str(base))
     sandbox = access.resolved(
-        granted=Granted("workspace-write", "none", "read"),
+        granted=GrantedSandbox("workspace-write", "none", "read"),
         settings=Settings(),
         workspace=os.path.realpath(work),
         homes=[str(place / "home")],

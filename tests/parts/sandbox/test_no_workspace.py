@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import outlive
-from outlive.core.records import Granted, Sandbox
+from outlive.core.records import GrantedSandbox, Sandbox
 from outlive.errors import OutliveError
 from outlive.parts.sandbox.confinement import access
 from outlive.parts.sandbox.confinement.guard import Guard
@@ -28,7 +28,7 @@ def resolved(
     workspace: Path | str, home: Path, mode: str = "workspace-write", git: str = "read", **settings: list[str]
 ) -> Sandbox:
     return access.resolved(
-        granted=Granted(mode, "none", git),
+        granted=GrantedSandbox(mode, "none", git),
         settings=Settings(**settings),  # type: ignore[arg-type]
         workspace=str(workspace),
         homes=[str(home)],

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from outlive.core.records import Granted, Sandbox
+from outlive.core.records import GrantedSandbox, Sandbox
 from outlive.errors import OutliveError
 from outlive.parts.sandbox.confinement import access
 from outlive.parts.sandbox.confinement.access import is_writable
@@ -76,7 +76,7 @@ def test_a_path_is_taken_as_its_directories_list_it(place: Path, monkeypatch: py
 
 def resolved(workspace: str, home: Path, **settings: list[str]) -> Sandbox:
     return access.resolved(
-        granted=Granted("workspace-write", "none", "read"),
+        granted=GrantedSandbox("workspace-write", "none", "read"),
         settings=Settings(**settings),  # type: ignore[arg-type]
         workspace=workspace,
         homes=[str(home)],

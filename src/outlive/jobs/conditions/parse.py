@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable
 from outlive import limits, parts
 from outlive.core.members import parse_json
 from outlive.core.nearest import letters_of, meant, nearest
-from outlive.core.place import resolve_name
+from outlive.core.object_reference import resolve_name
 from outlive.core.records import STREAMS, Definition
 from outlive.core.units import duration_ms
 from outlive.errors import OutliveError, invalid

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from outlive.answers.job import Place
+from outlive.answers.job import Elsewhere
 from outlive.core.members import object_of
 from outlive.core.records import EngineRecord
 from outlive.errors import OutliveError
@@ -13,14 +13,14 @@ from outlive.store.inspection.inspection import Inspection
 from outlive.store.job_dir import JobDir
 
 
-def place(inspection: Inspection, job: JobDir) -> Place:
+def elsewhere(inspection: Inspection, job: JobDir) -> Elsewhere:
     """Return where the job is: its machine, or its host with what is known there."""
     host = inspection.definition.host
     if host is None:
-        return Place(machine=machine_of(inspection))
+        return Elsewhere(machine=machine_of(inspection))
     record = handed_over.read(job) or EngineRecord()
     queue = record.queue if inspection.state.state == "created" else None
-    return Place(
+    return Elsewhere(
         host=host,
         engine=None if record.engine is None else record.engine.to_dict(),
         queue=None if queue is None else queue.to_dict(),
@@ -56,7 +56,7 @@ def hint(inspection: Inspection, job: JobDir) -> str | None:
     else None."""
     if inspection.state.finished:
         return None
-    where, engine = place(inspection, job), engines.of_job(job, inspection.definition)
+    where, engine = elsewhere(inspection, job), engines.of_job(job, inspection.definition)
     if engine is not None and engine.missing is not None:
         return f"It was handed to {where.host}, and {engine.missing}. This is what was known."
     if where.machine is not None:

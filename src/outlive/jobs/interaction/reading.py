@@ -39,7 +39,7 @@ def of(
             shown=shown_output.new_output(inspection, job, output, since, view),
             asks=job_answer.waiting(inspection, output),
             stopped=job_answer.stopped(inspection),
-            place=job_answer.place(inspection, job),
+            elsewhere=job_answer.elsewhere(inspection, job),
             idle_ms=job_answer.idle_ms(inspection, output),
         )
         snippet = shown_output.snippet(inspection, output) if not reading.shown.output and output.end else None

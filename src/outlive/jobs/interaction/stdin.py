@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from outlive import limits, parts
 from outlive.answers.job import Job
-from outlive.answers.reading import Polled, Written
+from outlive.answers.reading import Polled
+from outlive.answers.writing import Written
 from outlive.core.members import number_of
 from outlive.core.record import Value
 from outlive.errors import OutliveError, argument, invalid

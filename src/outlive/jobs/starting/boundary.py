@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NoReturn
 
 from outlive import parts
-from outlive.core.records import Definition, Granted, Sandbox
+from outlive.core.records import Definition, GrantedSandbox, Sandbox
 from outlive.errors import OutliveError
 from outlive.jobs.conditions.condition import Condition
 from outlive.jobs.context import Principal
@@ -42,7 +42,7 @@ class Boundary:
         invalid_argument, sandbox_unavailable."""
         _missing()
 
-    def granted(self, caller: Principal, host: Host | None, args: Mapping[str, Any]) -> Granted:
+    def granted(self, caller: Principal, host: Host | None, args: Mapping[str, Any]) -> GrantedSandbox:
         """Return the sandbox of a call with these arguments (sandbox, network, git, elevated) on a host. Errors: denied,
         invalid_argument."""
         _missing()
@@ -99,9 +99,9 @@ def of_call(caller: Principal, host: Host | None, cwd: str, args: dict[str, Any]
     return of_part().of_call(caller, host, cwd, args) if _is_asked(caller, args) else None
 
 
-def granted(caller: Principal, host: Host | None, args: Mapping[str, Any]) -> Granted:
+def granted(caller: Principal, host: Host | None, args: Mapping[str, Any]) -> GrantedSandbox:
     """Return the sandbox of a call with these arguments (`Boundary.granted`); mode "off" for none."""
-    return of_part().granted(caller, host, args) if _is_asked(caller, args) else Granted("off", "open", "write")
+    return of_part().granted(caller, host, args) if _is_asked(caller, args) else GrantedSandbox("off", "open", "write")
 
 
 def _is_asked(caller: Principal, args: Mapping[str, Any]) -> bool:

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 
 from outlive import parts
 from outlive.config import Config
-from outlive.core.place import resolve_name
+from outlive.core.object_reference import resolve_name
 from outlive.core.record import Value
 from outlive.core.records import Definition, Notification
 from outlive.errors import OutliveError
@@ -142,6 +142,6 @@ def decides(config: Config) -> bool:
 
 
 def _deciding(config: Config) -> Iterator[Gate]:
-    for section, place in parts.gates().items():
+    for section, code in parts.gates().items():
         if config.has(section):
-            yield resolve_name(place)
+            yield resolve_name(code)

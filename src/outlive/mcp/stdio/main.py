@@ -9,7 +9,7 @@ import sys
 from typing import Any
 
 from outlive import config
-from outlive.jobs.context import know
+from outlive.jobs.context import note_workspaces
 from outlive.mcp.introduction import current_directory
 from outlive.mcp.job_environment import job_directory
 from outlive.mcp.stdio.session import Session, Settings, log
@@ -31,8 +31,8 @@ def main(values: dict[str, Any], options: GlobalOptions) -> int:
     configuration = config.load(os.environ, options.config)
     for line in configuration.ignored:
         log(line)
-    know(configuration, os.environ, job_directory(os.environ), current_directory())
-    pid1.leave_it()
+    note_workspaces(configuration, os.environ, job_directory(os.environ), current_directory())
+    pid1.go_on_as_child()
     # Until the first request nothing needs a clean-up
     for number in Session.ENDING:
         signal.signal(number, signal.SIG_DFL)

@@ -18,7 +18,7 @@ from outlive.answers import advice
 from outlive.answers.ending import age_of_deleted
 from outlive.answers.job import Status
 from outlive.answers.listing import Listed
-from outlive.answers.reading import Written
+from outlive.answers.writing import Written
 from outlive.core.members import Members, entries_of, number_of, object_of, text_of, texts_of
 from outlive.core.quoted import in_json, visible
 from outlive.core.records import FINISHED

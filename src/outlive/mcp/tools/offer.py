@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping
 
 from outlive import parts
 from outlive import verbs as verbs_module
-from outlive.answers.reading import Written
+from outlive.answers.writing import Written
 from outlive.config import Config
 from outlive.errors import invalid
 from outlive.verbs import spec

@@ -3,7 +3,7 @@
 Protocols with a handshake carry a request of the server to the client; it stays open when the call
 has been answered. From 2026-07-28 on the result of the call is the question, and the client repeats
 the call with the answer; where the job is a task, the task carries the question. A person at a
-terminal is asked at the same time, and the first answer counts (approvals/asking.py).
+terminal is asked at the same time, and the first answer counts (approvals/wait_for_answer.py).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from outlive.jobs import lookup
 from outlive.jobs.context import Context
 from outlive.mcp.caller import Request
 from outlive.mcp.json_safe import encodable_text
-from outlive.parts.approvals import asking, facts, written
+from outlive.parts.approvals import answer_file, facts, wait_for_answer
 from outlive.parts.approvals.person import is_in_job
 from outlive.store.job_dir import JobDir
 
@@ -132,7 +132,7 @@ def answer_of(result: object) -> tuple[str, bool, str | None] | None:
     decision = content.get("decision") if result.action == "accept" else _DENY
     if decision not in _CHOICES:
         return None
-    return written.DENIED if decision == _DENY else written.APPROVED, decision == _ALWAYS, reason_given
+    return answer_file.DENIED if decision == _DENY else answer_file.APPROVED, decision == _ALWAYS, reason_given
 
 
 def of_task(about: Context, definition: Definition, job: JobDir) -> dict[str, object]:
@@ -140,7 +140,7 @@ def of_task(about: Context, definition: Definition, job: JobDir) -> dict[str, ob
     for another client than the starter of the job, and for a client that approves nothing."""
     rights = about.caller.rights
     may_answer = rights.allows(EXEC) and rights.approves and has_user()
-    is_open = may_answer and asking.is_starter(about, definition) and written.read(job) is None
+    is_open = may_answer and wait_for_answer.is_starter(about, definition) and answer_file.read(job) is None
     form = question(definition) if is_open else None
     if form is None:
         return {}
@@ -161,11 +161,11 @@ def answer_to_task(response: object) -> tuple[str, bool, str | None] | None:
     return said
 
 
-def decided(ctx: Context, job_id: str, said: asking.Given) -> None:
+def decided(ctx: Context, job_id: str, said: wait_for_answer.Given) -> None:
     """Take the answer of the client's user about a job, and wait until an approved one has started. Errors: job_not_found,
-    and those of `asking.go_on`."""
+    and those of `wait_for_answer.go_on`."""
     with lookup.open_by_id(ctx, job_id) as job:
-        asking.go_on(ctx, job, 0.0, given=said, by=by(ctx.caller.owner))
+        wait_for_answer.go_on(ctx, job, 0.0, given=said, by=by(ctx.caller.owner))
 
 
 async def ask(ctx: Request, call: Context, definition: Definition, form: types.ElicitRequestFormParams) -> None:
@@ -175,7 +175,7 @@ async def ask(ctx: Request, call: Context, definition: Definition, form: types.E
         job = lookup.open_known(call.caller, definition.job_id)
     except OutliveError:  # removed meanwhile
         return
-    with job, anyio.move_on_after(written.seconds_left(definition)):
+    with job, anyio.move_on_after(answer_file.seconds_left(definition)):
         async with anyio.create_task_group() as group:
             group.start_soon(_until_answered, job, group.cancel_scope)
             await _ask(ctx, call, form, job)
@@ -189,13 +189,13 @@ async def _ask(ctx: Request, call: Context, form: types.ElicitRequestFormParams,
     with suppress(OutliveError, MCPError, NoBackChannelError, *gone):  # or it cannot be asked now
         given = answer_of(await ctx.session.elicit_form(form.message, form.requested_schema, related))
         if given is not None:
-            asking.take(call, job, *given, by=by(call.caller.owner))
+            wait_for_answer.take(call, job, *given, by=by(call.caller.owner))
 
 
 async def _until_answered(job: JobDir, scope: anyio.CancelScope) -> None:
     """Take the form back when another answer was first."""
     with suppress(OSError):  # removed between the two
-        while job.is_in_place() and written.read(job) is None:
+        while job.is_in_place() and answer_file.read(job) is None:
             await anyio.sleep(_LOOK_S)
     scope.cancel()
 

@@ -18,7 +18,7 @@ from outlive.mcp import threads
 from outlive.mcp.caller import Request
 from outlive.mcp.extension import Answer, Call, Extension, Front, Go, Instead
 from outlive.mcp.tools.call import SPAWNING, Around
-from outlive.parts.approvals import asking, elicitation
+from outlive.parts.approvals import elicitation, wait_for_answer
 
 
 class Approvals(Extension):
@@ -71,5 +71,5 @@ class Approvals(Extension):
         """Return the answer of a call that the client repeats with its user's answer. Errors: OutliveError."""
         params, caller = call.params, call.caller
         said = elicitation.answer_of((params.input_responses or {}).get(elicitation.KEY))
-        first = partial(asking.go_on, given=said, by=elicitation.by(caller.owner))
+        first = partial(wait_for_answer.go_on, given=said, by=elicitation.by(caller.owner))
         return await self._calls.go_on(params.name, params.arguments or {}, caller, str(params.request_state), first)

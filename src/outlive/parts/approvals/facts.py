@@ -14,8 +14,8 @@ from outlive import parts
 from outlive.core import quoted
 from outlive.core.record import Value
 from outlive.core.records import Definition, Notification
-from outlive.parts.approvals import asked
-from outlive.parts.approvals.asked import Approval
+from outlive.parts.approvals import question_record
+from outlive.parts.approvals.question_record import Approval
 
 FORM_CHARS = 4_000  # of what a form of a client asks about; more is approved at a terminal
 _MASKED = "(masked: its value is shown nowhere)"
@@ -59,13 +59,13 @@ def text(definition: Definition) -> str:
 def fits_a_form(definition: Definition) -> bool:
     """Return whether a form can show all: the facts are short, and command and input are whole in
     them."""
-    given = asked.of(definition).input
+    given = question_record.of(definition).input
     is_whole = definition.script is None and (given is None or given.text is not None)
     return is_whole and len(text(definition)) <= FORM_CHARS
 
 
 def _pairs(definition: Definition) -> Iterator[tuple[str, str]]:
-    about = asked.of(definition)
+    about = question_record.of(definition)
     yield from _command(definition)
     of_rule = about.command
     if of_rule and of_rule != definition.command and " ".join(of_rule) not in " ".join(definition.command):

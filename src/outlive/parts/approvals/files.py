@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from outlive.core import shell_strings
 from outlive.core.real_path import real_path
 from outlive.core.record import Value
-from outlive.parts.approvals import asked, unheld
+from outlive.parts.approvals import question_record, unheld
 from outlive.parts.approvals.facts import decides
 from outlive.parts.approvals.unheld import BRACES, DEEPEST, SOURCES, VARIABLE, is_interpreter
 from outlive.parts.policy.programs import runners
@@ -130,7 +130,7 @@ def _stamps(
     paths = [word for word in (*firsts, *(words if reads or starts else ()), *of_variables) if _IS_PATH.fullmatch(word)]
     paths = reached.first(_MOST_LOOKED_FOR, paths, "words that look like paths")
     files += [*looked.not_there(paths), *looked.not_before((*firsts, *programs))]
-    return {file: asked.mark(file) for file in (*files, *looked.interpreters(files))}
+    return {file: question_record.mark(file) for file in (*files, *looked.interpreters(files))}
 
 
 def _each(command: Sequence[str]) -> list[list[str]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from outlive.core.records import State
-from outlive.parts.approvals import asked
+from outlive.parts.approvals import question_record
 from outlive.supervisor.added import Added, Waiting
 from outlive.system import spawn
 
@@ -21,7 +21,7 @@ class Approved(Added):
         return False
 
     def begin(self, state: State) -> State:
-        changed = asked.changed(asked.of(self.definition), self._overrides)
+        changed = question_record.changed(question_record.of(self.definition), self._overrides)
         if changed is not None:
             raise spawn.Changed(0, changed)
         return state

@@ -15,8 +15,8 @@ from outlive.core.ids import is_id
 from outlive.core.records import Definition
 from outlive.errors import OutliveError
 from outlive.jobs import lookup
-from outlive.parts.approvals import asked
-from outlive.parts.approvals.asked import Namespaces
+from outlive.parts.approvals import question_record
+from outlive.parts.approvals.question_record import Namespaces
 from outlive.store.root import Store
 from outlive.system import cgroup, process, tree
 
@@ -156,7 +156,7 @@ def _hidden_in(store: Store, definition: Definition | None, pid: int) -> str | N
     if mine == Namespaces(boot=mine.boot, pid=_FIRST_PID, cgroup=_FIRST_CGROUP):
         return None
     others = _of_live_jobs(store)
-    asker = None if definition is None else asked.of(definition).asker
+    asker = None if definition is None else question_record.of(definition).asker
     others += [] if asker is None else [asker]
     here = [other for other in others if other.boot == mine.boot]
     if mine.pid != _FIRST_PID and any(other.pid not in ("", mine.pid) for other in here):

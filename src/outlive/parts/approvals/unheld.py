@@ -163,7 +163,7 @@ class _Looked:
         is_relative = os.sep in words[0] and not os.path.isabs(words[0])
         self._may_move |= another or is_interpreter(name) or name in _READS_DIRECTORY
         self._is_placed |= is_relative or self._may_move
-        if name in _READS_INPUT and lists.READERS.isdisjoint(words[1:]):
+        if name in _READS_INPUT and lists.RUN_NOTHING.isdisjoint(words[1:]):
             self.found.append(f"`{name}` runs what it reads from its input")
         if is_interpreter(name):
             # Of a script, or of code that stands in a word, the arguments follow

@@ -6,11 +6,11 @@ import os
 
 from outlive.parts.audit import settings
 from outlive.parts.audit.record import NAME, SYSLOG, old_files
-from outlive.parts.finding import Finding, Place, ok, warn
+from outlive.parts.finding import CheckContext, Finding, ok, warn
 
 
-def audit(place: Place) -> Finding:
-    target = None if place.config is None else settings.target(place.config, place.env)
+def audit(context: CheckContext) -> Finding:
+    target = None if context.config is None else settings.target(context.config, context.env)
     if target is None:
         return ok("off: it is not recorded who does what")
     required = "what cannot be recorded is not done" if target.required else "what cannot be recorded is done"

@@ -10,18 +10,18 @@ from outlive.core import quoted
 from outlive.errors import OutliveError
 from outlive.parts.clients.discover import survey
 from outlive.parts.clients.registry import CLIENTS, USER, start_of
-from outlive.parts.finding import Finding, Place, ok, warn
+from outlive.parts.finding import CheckContext, Finding, ok, warn
 from outlive.system import interpreter, own_programs
 
 _OURS = "outlive"  # the one program that is started
 _REFUSED = ": config_error: "  # in what a server says that cannot read its configuration
 
 
-def clients(place: Place) -> Finding:
+def clients(context: CheckContext) -> Finding:
     """Check which MCP clients are set up to start `outlive mcp`, and whether the server starts and
     offers its tools in the environment that the client gives it."""
-    looked = survey(place.env, place.cwd)
-    _try(place, [one for one in looked if one["command"] and not one["problem"]])
+    looked = survey(context.env, context.cwd)
+    _try(context, [one for one in looked if one["command"] and not one["problem"]])
     configured = [one for one in looked if one["configured"]]
     broken = [one for one in looked if one["problem"]]
     # Values may be secrets of other programs
@@ -31,7 +31,7 @@ def clients(place: Place) -> Finding:
         return warn(told, _advice([one["problem"] for one in broken]), **facts)
     if not configured:
         return ok("no MCP client is set up to start outlive yet: `outlive install CLIENT` does it", **facts)
-    return ok("set up in " + ", ".join(_answered(one, place.env) for one in configured), **facts)
+    return ok("set up in " + ", ".join(_answered(one, context.env) for one in configured), **facts)
 
 
 def _advice(problems: list[str]) -> str:
@@ -42,14 +42,14 @@ def _advice(problems: list[str]) -> str:
     return " ".join(mend)
 
 
-def _try(place: Place, entries: list[dict[str, Any]]) -> None:
+def _try(context: CheckContext, entries: list[dict[str, Any]]) -> None:
     """Start each server, and put its tools or what went wrong into its entry. Those of a project are
     not started: a job in a sandbox may have written what stands there; nor those of a user's file that lies in one."""
-    outside = [one for one in entries if _is_outside(one, place.env)]
-    tried = [(one, words) for one in outside if (words := _words(one, place.env))]
+    outside = [one for one in entries if _is_outside(one, context.env)]
+    tried = [(one, words) for one in outside if (words := _words(one, context.env))]
     if not tried:
         return
-    starts = [start_of(CLIENTS[one["client"]], words, one["env"], place.env) for one, words in tried]
+    starts = [start_of(CLIENTS[one["client"]], words, one["env"], context.env) for one, words in tried]
     starts = [one.changed(env=tuple(sorted(own_programs.environment(dict(one.env)).items()))) for one in starts]
     from outlive.parts.clients import asking  # late: a second, the SDK's
 

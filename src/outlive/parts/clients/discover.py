@@ -28,10 +28,10 @@ def config_file(client: Client, level: str, env: Mapping[str, str], cwd: str | N
         why = "the current directory does not exist" if client.project else f"{client.title} has no project file"
         raise invalid("level", f"{why}; leave --for out", usage=True)
     is_shared = level == registry.PROJECT
-    return ConfigFile(present(path), shared=is_shared, project=cwd if is_shared else None)
+    return ConfigFile(path_in_use(path), shared=is_shared, project=cwd if is_shared else None)
 
 
-def present(path: str) -> str:
+def path_in_use(path: str) -> str:
     """Return the path that the client reads: FILE.jsonc instead of FILE.json, where that is there alone. Amp and
     OpenCode read both."""
     other = path + "c"
@@ -48,7 +48,7 @@ def survey(env: Mapping[str, str], cwd: str | None) -> list[dict[str, Any]]:
         for level in registry.LEVELS:
             path = registry.file_of(client, level, machine)
             if path is not None:
-                entries += _of_file(client, level, present(path), env)
+                entries += _of_file(client, level, path_in_use(path), env)
     return entries
 
 
@@ -116,7 +116,7 @@ def installed(env: Mapping[str, str], cwd: str | None) -> dict[str, str]:
     return programs
 
 
-def own_words(argv: list[str], env: Mapping[str, str]) -> list[str]:
+def start_command(argv: list[str], env: Mapping[str, str]) -> list[str]:
     """Return the words with which a client starts this installation of outlive. The path is absolute, because desktop
     programs have a bare PATH. A link is not followed: it stays where it is when an update changes its target. Where a job
     may exchange it, the command beside the Python stands in its place. An interpreter with `-m outlive` is none: it reads

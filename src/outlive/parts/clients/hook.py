@@ -16,7 +16,7 @@ from outlive.core.members import parse_json, text_of
 from outlive.core.quoted import visible
 from outlive.core.record import Value
 from outlive.errors import OutliveError
-from outlive.jobs.context import Context, Principal, know
+from outlive.jobs.context import Context, Principal, note_workspaces
 from outlive.jobs.told.notices import of_session
 from outlive.launch.from_cli import Launcher
 from outlive.store.inbox import Inbox, family_of
@@ -78,7 +78,7 @@ def _answer(host: _Host, event: Mapping[str, object], options: GlobalOptions) ->
             shell_words=shell_words(settings),
         )
         here = [one for one in (env.get(host.directory), event.get("cwd")) if isinstance(one, str)]
-        know(settings, env, *here)  # jobs of the session may have written there
+        note_workspaces(settings, env, *here)  # jobs of the session may have written there
         ctx = Context(caller, "hook")
         news = of_session(ctx, session, _of_window(ctx.store, host.client, here))
         written = not news.notices

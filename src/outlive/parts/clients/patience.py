@@ -54,7 +54,7 @@ def _bounds(patience: _Patience, env: Mapping[str, str], cwd: str | None) -> Ite
     for level in registry.LEVELS:
         path = registry.file_of(client, level, machine)
         try:
-            data = None if path is None else ConfigFile(discover.present(path)).read()
+            data = None if path is None else ConfigFile(discover.path_in_use(path)).read()
             servers = {} if data is None else parsed(client, data).get(client.keys)
         except (OutliveError, ValueError):
             continue

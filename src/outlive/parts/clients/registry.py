@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from outlive import limits
-from outlive.core.place import resolve_name
+from outlive.core.object_reference import resolve_name
 from outlive.core.record import Value
 from outlive.parts.clients import jsonc
 from outlive.parts.clients.entries import Entries

@@ -10,7 +10,7 @@ from outlive.errors import OutliveError, invalid
 from outlive.jobs.context import Context
 from outlive.parts.clients import make_entry, registry
 from outlive.parts.clients.answers import ClientAnswer, Installed, Uninstalled
-from outlive.parts.clients.discover import config_file, installed, own_words, survey
+from outlive.parts.clients.discover import config_file, installed, start_command, survey
 from outlive.parts.clients.edit import NONE, Change
 from outlive.parts.clients.registry import CLIENTS, LEVELS, USER, Client
 from outlive.verbs.spec import BOOL, STR, STRS, Arg, Verb
@@ -162,7 +162,7 @@ def _agreed(title: str, planned: Installed, evidence: str) -> bool:
 def _on_stdio(ctx: Context, client: Client, wanted: _Wanted) -> dict[str, object]:
     if wanted.token_env is not None:
         raise invalid("token_env", "--token-env goes with --url", usage=True)
-    words = [wanted.command] if wanted.command else own_words(sys.argv, ctx.env)
+    words = [wanted.command] if wanted.command else start_command(sys.argv, ctx.env)
     if wanted.args and not wanted.command:
         make_entry.check_arguments(words, wanted.args)
     return make_entry.on_stdio(client, wanted.name, words, wanted.args, ctx.env, ctx.flags)

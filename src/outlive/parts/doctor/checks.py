@@ -1,6 +1,6 @@
 """The checks of `outlive doctor`: one module a topic, one function a check. What a part needs is checked by the part.
 
-A check takes the `Place` and returns a `Finding`.
+A check takes the `CheckContext` and returns a `Finding`.
 """
 
 from __future__ import annotations
@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from outlive import parts
-from outlive.core.place import resolve_name
+from outlive.core.object_reference import resolve_name
 from outlive.errors import OutliveError
 from outlive.parts.doctor import jobs, kernel, processes, resources, root, setup, systemd
-from outlive.parts.finding import Finding, Place, warn
+from outlive.parts.finding import CheckContext, Finding, warn
 
-Check = Callable[[Place], Finding]
+Check = Callable[[CheckContext], Finding]
 # Name → check, in the order of the answer; None: here stands that of a part
 _OF_THE_HEART: dict[str, Check | None] = {
     "python": setup.python,
@@ -41,18 +41,18 @@ _OF_THE_HEART: dict[str, Check | None] = {
 
 def every() -> dict[str, Check]:
     """Return each check by its name."""
-    of_parts = {name: place for part in parts.every() for name, place in part.checks.items()}
-    found = {**_OF_THE_HEART, **{name: resolve_name(place) for name, place in of_parts.items()}}
+    of_parts = {name: code for part in parts.every() for name, code in part.checks.items()}
+    found = {**_OF_THE_HEART, **{name: resolve_name(code) for name, code in of_parts.items()}}
     return {name: check for name, check in found.items() if check is not None}
 
 
-def run(place: Place) -> dict[str, Finding]:
+def run(context: CheckContext) -> dict[str, Finding]:
     """Return what each check found. A check that cannot be made says so, and holds up no other."""
-    return {name: _tried(check, place) for name, check in every().items()}
+    return {name: _tried(check, context) for name, check in every().items()}
 
 
-def _tried(check: Callable[[Place], Finding], place: Place) -> Finding:
+def _tried(check: Callable[[CheckContext], Finding], context: CheckContext) -> Finding:
     try:
-        return check(place)
+        return check(context)
     except (OSError, OutliveError, ValueError) as error:
         return warn(f"this could not be checked: {error}", "Run `outlive doctor` as the user whose jobs these are.")

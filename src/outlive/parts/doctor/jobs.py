@@ -13,7 +13,7 @@ from outlive.core.records import State
 from outlive.errors import OutliveError
 from outlive.jobs.control_client import ControlClient
 from outlive.jobs.processes import stopped
-from outlive.parts.finding import Finding, Place, ok, unopened, warn
+from outlive.parts.finding import CheckContext, Finding, ok, unopened, warn
 from outlive.store.atomic_file import Damaged
 from outlive.store.cleanup import surplus
 from outlive.store.inspection import inspect
@@ -25,26 +25,26 @@ _ANSWER_S = 1.0  # for one supervisor; a sound one answers within microseconds
 _ALL_ANSWERS_S = 10.0
 
 
-def jobs(place: Place) -> Finding:
+def jobs(context: CheckContext) -> Finding:
     """Count the jobs. Name those whose records cannot be read, and the tracebacks that processes of
     outlive left in their directories."""
-    if place.store is None:
-        return unopened(place)
-    ids, size = place.store.ids(), 0
+    if context.store is None:
+        return unopened(context)
+    ids, size = context.store.ids(), 0
     tracebacks: list[str] = []
     spoiled: list[str] = []
     for job_id in ids:
         try:
-            with JobDir.open(place.store, job_id) as job:
+            with JobDir.open(context.store, job_id) as job:
                 size += surplus.bytes_of_job(job)
                 spoiled += [f"{job_id}/{name}" for name in _spoiled(job)]
                 tracebacks += [os.path.join(job.path, name) for name in job.fault_names()]
         except (OSError, OutliveError):
             continue
-    left = len(list(place.store.leftovers()))
+    left = len(list(context.store.leftovers()))
     facts: dict[str, object] = {
         "jobs": len(ids),
-        "running": len(place.store.live_ids()),
+        "running": len(context.store.live_ids()),
         "bytes": size,
         "leftovers": left,
     }
@@ -77,20 +77,20 @@ def _spoiled(job: JobDir) -> list[str]:
     return sorted(names)
 
 
-def supervision(place: Place) -> Finding:
+def supervision(context: CheckContext) -> Finding:
     """Check that each running job has a supervisor that answers.
 
     Like every other call that inspects a job, this records an end that no supervisor saw.
     """
-    if place.store is None:
-        return unopened(place)
+    if context.store is None:
+        return unopened(context)
     by_fault: dict[str, list[str]] = {"orphaned": [], "lost": [], "unresponsive": [], "unreadable": []}
     running, deadline = 0, time.monotonic() + _ALL_ANSWERS_S
-    for job_id in place.store.live_ids():
+    for job_id in context.store.live_ids():
         try:
-            with JobDir.open(place.store, job_id) as job:
+            with JobDir.open(context.store, job_id) as job:
                 seen = inspect.inspect_job(job)
-                silent = seen.supervised and not _answers(place, job, seen.state, deadline)
+                silent = seen.supervised and not _answers(context, job, seen.state, deadline)
         except (OSError, OutliveError):
             continue  # it was removed just now
         if seen.damage is not None:
@@ -105,7 +105,7 @@ def supervision(place: Place) -> Finding:
     return _finding(running, by_fault)
 
 
-def _answers(place: Place, job: JobDir, state: State, deadline: float) -> bool:
+def _answers(context: CheckContext, job: JobDir, state: State, deadline: float) -> bool:
     """Return whether the job's supervisor answers a ping, and note its version.
 
     A supervisor that has ended in the meantime counts as answering: the job has ended too, or is
@@ -121,7 +121,7 @@ def _answers(place: Place, job: JobDir, state: State, deadline: float) -> bool:
             return True
         answer = client.answer(min(deadline, time.monotonic() + _ANSWER_S))
         if answer is not None:
-            place.versions[job.job_id] = answer.get("version")
+            context.versions[job.job_id] = answer.get("version")
         return answer is not None or not client.connected or time.monotonic() > deadline
 
 

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterator
 
 from outlive.core.ids import new_id
-from outlive.parts.finding import Finding, Place, fail, ok, warn
+from outlive.parts.finding import CheckContext, Finding, fail, ok, warn
 from outlive.store.root import TEMPORARY
 from outlive.system import fds, hole_punch, locks, prctl, process
 from outlive.system.fds import Closing
@@ -34,8 +34,8 @@ _WITHOUT = {
 _NEEDED = frozenset({"ofd_locks", "fifo", "proc"})
 
 
-def features(place: Place) -> Finding:
-    known = {**_of_processes(), **_of_files(place.directory)}
+def features(context: CheckContext) -> Finding:
+    known = {**_of_processes(), **_of_files(context.directory)}
     if known["proc"]:
         known["other_users"] = process.stat_fields(1) is not None  # not with hidepid (proc(5))
     missing = [name for name, there in known.items() if not there]
@@ -140,7 +140,7 @@ def _child(body: Callable[[], int]) -> Iterator[tuple[int, int | None]]:
             os.close(pidfd)
 
 
-def blocked(place: Place) -> Finding:
+def blocked(context: CheckContext) -> Finding:
     """Check that /proc/PID/syscall of our children can be read: it shows waiting for input."""
     read_end, write_end = os.pipe()
 

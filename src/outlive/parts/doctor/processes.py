@@ -8,7 +8,7 @@ import sys
 import outlive
 from outlive import __version__
 from outlive.core.units import timestamp
-from outlive.parts.finding import Finding, Place, ok, warn
+from outlive.parts.finding import CheckContext, Finding, ok, warn
 from outlive.parts.our_processes import own_pids, servers
 from outlive.system import tree
 
@@ -21,7 +21,7 @@ _ROLES = (
 )
 
 
-def processes(_place: Place) -> Finding:
+def processes(_context: CheckContext) -> Finding:
     """Count this user's processes of outlive by the names that `ps` shows."""
     names = [tree.comm(pid).decode("utf-8", "replace") for pid in own_pids()]
     counts = {name: names.count(name) for name, _, _ in _ROLES}
@@ -31,7 +31,7 @@ def processes(_place: Place) -> Finding:
     return ok(f"of this user, for all roots, as ps names them: {told}; servers: {number}", servers=number, **facts)
 
 
-def version(place: Place) -> Finding:
+def version(context: CheckContext) -> Finding:
     """Find processes that run another version than the one on disk.
 
     A server runs the code that it loaded at its start: it is older than the files if it started
@@ -39,7 +39,7 @@ def version(place: Place) -> Finding:
     """
     changed = code_changed_at(outlive.DIRECTORY)
     old = [server for server in servers() if server.since < changed and _is_of_this_installation(server.words)]
-    others = {job: told for job, told in place.versions.items() if told != __version__}
+    others = {job: told for job, told in context.versions.items() if told != __version__}
     facts: dict[str, object] = {"version": __version__, "changed_at": timestamp(changed)}
     told = ""
     if others:

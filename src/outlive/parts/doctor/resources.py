@@ -7,7 +7,7 @@ import resource
 import time
 
 from outlive.core.units import size
-from outlive.parts.finding import Finding, Place, ok, warn
+from outlive.parts.finding import CheckContext, Finding, ok, warn
 from outlive.system import cgroup, fds, oom, process, tree
 
 _FEW_FILES = 256  # a server holds about two for each running job that a call waits for
@@ -17,7 +17,7 @@ _FEW_JOBS = 100
 _REAPED_S = 1.0
 
 
-def open_files(place: Place) -> Finding:
+def open_files(context: CheckContext) -> Finding:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     facts = {"soft": _number(soft), "hard": _number(hard)}
     told = f"{_shown(soft)} of {_shown(hard)} in one process"
@@ -37,7 +37,7 @@ def _shown(limit: int) -> str:
     return "any number" if limit == resource.RLIM_INFINITY else f"{limit:,}"
 
 
-def pipes(place: Place) -> Finding:
+def pipes(context: CheckContext) -> Finding:
     number = fds.content(_PIPE_PAGES).strip()
     if not number.isdigit():
         return ok("the kernel does not say how much memory the pipes of a user may take")
@@ -51,7 +51,7 @@ def pipes(place: Place) -> Finding:
     return ok(told, pages=pages)
 
 
-def memory(place: Place) -> Finding:
+def memory(context: CheckContext) -> Finding:
     protected = _may_be_spared()
     scores = "supervisors can be spared" if protected else "supervisors are spared as much as their caller"
     scores += " when memory runs out"
@@ -99,7 +99,7 @@ def dies_as_one(group: cgroup.Group) -> bool:
     return group.version == 2 and group.read("memory.oom.group") == "1"
 
 
-def zombies(place: Place) -> Finding:
+def zombies(context: CheckContext) -> Finding:
     """Check, with an orphan of our own, that the process that inherits orphans reaps them."""
     told, tell = os.pipe()
     gate, opener = os.pipe()

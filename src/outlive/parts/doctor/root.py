@@ -6,7 +6,7 @@ import os
 
 from outlive import limits
 from outlive.core.units import size
-from outlive.parts.finding import Finding, Place, fail, ok, unopened, warn
+from outlive.parts.finding import CheckContext, Finding, fail, ok, unopened, warn
 from outlive.store import deletions
 from outlive.store.cleanup import surplus
 from outlive.store.root import default_path
@@ -22,42 +22,44 @@ _SMALL_BYTES = 64 * 1024**2
 _FEW_FILES = 1_000  # a job takes about a dozen
 
 
-def _why(place: Place) -> str:
-    if place.flags.get("root"):
+def _why(context: CheckContext) -> str:
+    if context.flags.get("root"):
         return "--root"
-    if place.env.get("OUTLIVE_ROOT"):
+    if context.env.get("OUTLIVE_ROOT"):
         return "OUTLIVE_ROOT"
-    base = place.env.get("XDG_DATA_HOME")
+    base = context.env.get("XDG_DATA_HOME")
     return "XDG_DATA_HOME" if base and os.path.isabs(base) else "the default"
 
 
 OTHER_ROOT_ADVICE = "Choose another root with --root or OUTLIVE_ROOT."
 
 
-def root(place: Place) -> Finding:
-    if place.absent is not None:
-        parent = place.directory or "/"
-        facts = {"path": place.absent, "source": _why(place)}
-        told = f"{place.absent} (from {_why(place)}) does not exist yet"
+def root(context: CheckContext) -> Finding:
+    if context.absent is not None:
+        parent = context.directory or "/"
+        facts = {"path": context.absent, "source": _why(context)}
+        told = f"{context.absent} (from {_why(context)}) does not exist yet"
         if not os.path.isdir(parent) or not os.access(parent, os.W_OK | os.X_OK):
             return fail(f"{told}, and cannot be created in {parent}", OTHER_ROOT_ADVICE, **facts)
         return ok(f"{told}; the first job creates it", **facts)
-    if place.store is None:
-        error = place.store_error
+    if context.store is None:
+        error = context.store_error
         advice = (error and error.hint) or OTHER_ROOT_ADVICE
-        return fail(f"{error} (from {_why(place)})", advice, path=place.flags.get("root") or default_path(place.env))
-    path = place.store.path
-    facts = {"path": path, "source": _why(place)}
+        return fail(
+            f"{error} (from {_why(context)})", advice, path=context.flags.get("root") or default_path(context.env)
+        )
+    path = context.store.path
+    facts = {"path": path, "source": _why(context)}
     if not os.access(path, os.W_OK | os.X_OK) or os.statvfs(path).f_flag & os.ST_RDONLY:
         advice = "Its jobs can be read and none can be started; choose another one with --root or OUTLIVE_ROOT."
-        return fail(f"{path} (from {_why(place)}) cannot be written", advice, **facts)
-    return ok(f"{path} (from {_why(place)}); it is yours, and no other user may write into it", **facts)
+        return fail(f"{path} (from {_why(context)}) cannot be written", advice, **facts)
+    return ok(f"{path} (from {_why(context)}); it is yours, and no other user may write into it", **facts)
 
 
-def file_system(place: Place) -> Finding:
-    if place.directory is None:
-        return unopened(place)
-    mount = mounts.holding(place.directory)
+def file_system(context: CheckContext) -> Finding:
+    if context.directory is None:
+        return unopened(context)
+    mount = mounts.holding(context.directory)
     kind, mounted = (mount.type, mount.point) if mount else ("", "")
     told = f"{kind or 'of an unknown kind'}{f', mounted at {mounted}' if mounted else ''}"
     if kind in _NETWORK or kind.startswith(_SHARED_BY_FUSE):
@@ -73,12 +75,12 @@ def file_system(place: Place) -> Finding:
     return ok(told, type=kind)
 
 
-def space(place: Place) -> Finding:
-    if place.directory is None:
-        return unopened(place)
-    room = os.statvfs(place.directory if place.store is None else place.store.fd)
+def space(context: CheckContext) -> Finding:
+    if context.directory is None:
+        return unopened(context)
+    room = os.statvfs(context.directory if context.store is None else context.store.fd)
     free, files = room.f_bavail * room.f_frsize, room.f_favail if room.f_files else None
-    quota = limits.QUOTA_BYTES if place.config is None else place.config.get("exec", "quota_bytes")
+    quota = limits.QUOTA_BYTES if context.config is None else context.config.get("exec", "quota_bytes")
     facts = {"free_bytes": free, "free_files": files, "quota_bytes": quota}
     told = f"{size(free)} free" + ("" if files is None else f", room for {files:,} files")
     told += f"; a job may keep {size(quota)} of output" if quota else "; a job may keep all of its output"
@@ -94,20 +96,20 @@ def space(place: Place) -> Finding:
     return ok(told, **facts)
 
 
-def automatic(place: Place) -> Finding:
+def automatic(context: CheckContext) -> Finding:
     """Tell the share of the store, how much of it is taken, and what was deleted automatically."""
-    if place.store is None or place.config is None:
-        return unopened(place)
-    told, facts = _deleted(place)
-    bounds = place.config.bounds()
+    if context.store is None or context.config is None:
+        return unopened(context)
+    told, facts = _deleted(context)
+    bounds = context.config.bounds()
     if bounds is None:
         return ok(f"off: [gc] of the configuration bounds nothing{told}", automatic=False, **facts)
-    limit = surplus.bytes_of_share(place.store.fd, bounds.max_percent)
+    limit = surplus.bytes_of_share(context.store.fd, bounds.max_percent)
     facts |= {"automatic": True, "max_percent": bounds.max_percent, "share_bytes": limit}
     if limit is None:
         return ok(f"on; no share of the file system is set{told}", **facts)
     share = f"at most {size(limit)}, {bounds.max_percent:g} % of the file system"
-    facts["used_bytes"] = used = surplus.bytes_of_jobs(place.store.path, place.store.fd, place.store.ids())
+    facts["used_bytes"] = used = surplus.bytes_of_jobs(context.store.path, context.store.fd, context.store.ids())
     text = f"on: jobs take {share}; {size(used)} now{told}"
     if used > limit:
         advice = (
@@ -118,9 +120,9 @@ def automatic(place: Place) -> Finding:
     return ok(text, **facts)
 
 
-def _deleted(place: Place) -> tuple[str, dict[str, object]]:
-    assert place.store is not None
-    entries = [entry for entry in deletions.entries(place.store) if entry["by"] == "automatic"]
+def _deleted(context: CheckContext) -> tuple[str, dict[str, object]]:
+    assert context.store is not None
+    entries = [entry for entry in deletions.entries(context.store) if entry["by"] == "automatic"]
     if not entries:
         return "; nothing was deleted automatically", {"deleted": 0}
     freed = sum(int(entry["bytes"]) for entry in entries)

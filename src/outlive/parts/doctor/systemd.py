@@ -8,7 +8,7 @@ import subprocess
 
 from outlive.errors import OutliveError
 from outlive.parts.doctor import logind
-from outlive.parts.finding import Finding, Place, fail, ok, warn
+from outlive.parts.finding import CheckContext, Finding, fail, ok, warn
 from outlive.system import cgroup, fds, own_programs, systemd
 
 _ASK_S = 3.0
@@ -24,7 +24,7 @@ def _is_container() -> bool:
     return is_marked or any(word.startswith(b"container=") for word in fds.content("/proc/1/environ").split(b"\0"))
 
 
-def service(place: Place) -> Finding:
+def service(context: CheckContext) -> Finding:
     where = systemd.unit_of(cgroup.unit_path(), contained=_is_container())
     return judged_service(where, _kill_mode(where) if where.kind in (systemd.SERVICE, systemd.USER_UNIT) else None)
 
@@ -49,13 +49,13 @@ def judged_service(where: systemd.Unit, kill_mode: str | None) -> Finding:
     return ok("in no systemd unit and no container, as far as can be seen", **facts)
 
 
-def scopes(place: Place) -> Finding:
+def scopes(context: CheckContext) -> Finding:
     """Check that jobs can get systemd scopes of their own, if the configuration asks for that."""
     try:
-        program, missing = own_programs.find("systemd-run", place.env), ""
+        program, missing = own_programs.find("systemd-run", context.env), ""
     except OutliveError as error:
         program, missing = None, error.message
-    asked = place.config is not None and bool(place.config.get("exec", "systemd_scope"))
+    asked = context.config is not None and bool(context.config.get("exec", "systemd_scope"))
     could = program is not None and systemd.is_init()
     facts = {"asked": asked, "program": program, "systemd": systemd.is_init()}
     why_not = "systemd is not the init here" if program else missing
@@ -99,7 +99,7 @@ def _kill_mode(where: systemd.Unit) -> str | None:
 # --- logout ---------------------------------------------------------------------------------------
 
 
-def logout(place: Place) -> Finding:
+def logout(context: CheckContext) -> Finding:
     """Check whether a logout ends jobs.
 
     With KillUserProcesses, logind ends what is in the scope of a login session. The service manager

@@ -10,7 +10,7 @@ from outlive.errors import OutliveError
 from outlive.jobs.context import Context
 from outlive.parts.doctor import checks
 from outlive.parts.doctor.answers import Examined
-from outlive.parts.finding import FAIL, Place
+from outlive.parts.finding import FAIL, CheckContext
 from outlive.store.root import Store, default_path
 from outlive.verbs.spec import Verb
 from outlive.verbs.spelling import CLI, spelled
@@ -18,24 +18,24 @@ from outlive.verbs.spelling import CLI, spelled
 
 def doctor(ctx: Context) -> Examined:
     """Run every check. A broken configuration or an unsafe root is a finding, not an error."""
-    place = Place(ctx.env, ctx.flags, ctx.cwd)
+    context = CheckContext(ctx.env, ctx.flags, ctx.cwd)
     try:
-        place.config = config.load(ctx.env, ctx.flags.get("config"))
+        context.config = config.load(ctx.env, ctx.flags.get("config"))
     except OutliveError as error:
-        place.config_error = error
+        context.config_error = error
     path = real_path(ctx.flags.get("root") or default_path(ctx.env))
     try:
         if os.path.lexists(path):
-            place.store = Store.open(path, ctx.env)
+            context.store = Store.open(path, ctx.env)
         else:  # to look creates nothing
-            place.absent = path
+            context.absent = path
     except OutliveError as error:
-        place.store_error = spelled(error, CLI, ())
+        context.store_error = spelled(error, CLI, ())
     try:
-        findings = checks.run(place)
+        findings = checks.run(context)
     finally:
-        if place.store is not None:
-            place.store.close()
+        if context.store is not None:
+            context.store.close()
     return Examined(
         healthy=all(finding.status != FAIL for finding in findings.values()),
         checks=[finding.told(name) for name, finding in findings.items()],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from outlive.core.place import resolve_name
+from outlive.core.object_reference import resolve_name
 from outlive.part import Decoding, Output, Text
 
 _MARKS = (b"\xff\xfe", b"\xfe\xff", b"\0\0")  # how byte order marks begin

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from outlive import limits
-from outlive.core.place import resolve_name
+from outlive.core.object_reference import resolve_name
 from outlive.part import Inspection, JobDir, Look, OfJob, Output, Said
 
 JOINING = "|;&\n"  # without one of these a string is one command

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from outlive.core.real_path import real_path
 from outlive.core.units import counted
-from outlive.parts.finding import Finding, Place, ok, unopened, warn
+from outlive.parts.finding import CheckContext, Finding, ok, unopened, warn
 from outlive.parts.http.tokens import Tokens
 from outlive.parts.our_processes import servers, users
 
@@ -18,14 +18,14 @@ _PROVEN = ("--socket", "--certfile")
 _MOST_NAMED = 3
 
 
-def serving(place: Place) -> Finding:
+def serving(context: CheckContext) -> Finding:
     """Check who else could listen at the port of a server that is down: clients send it their
     tokens."""
-    if place.store is None:
-        return unopened(place)
-    tokens = len(Tokens(place.store).all())
+    if context.store is None:
+        return unopened(context)
+    tokens = len(Tokens(context.store).all())
     others = sorted(_others())
-    proven = [any(_has(words, flag) for flag in _PROVEN) for words in _serving(real_path(place.store.path))]
+    proven = [any(_has(words, flag) for flag in _PROVEN) for words in _serving(real_path(context.store.path))]
     facts = {"tokens": tokens, "other_users": others[:100]}
     if not tokens:
         return ok("there is no token, so no client uses `outlive serve`", **facts)

@@ -13,7 +13,7 @@ from typing import Any
 
 from outlive import config, limits
 from outlive.errors import invalid
-from outlive.jobs.context import know
+from outlive.jobs.context import note_workspaces
 from outlive.launch.fork_server_client import start
 from outlive.mcp.introduction import current_directory
 from outlive.mcp.job_environment import JobEnvironment
@@ -29,11 +29,11 @@ from outlive.verbs.spec import GlobalOptions
 def main(values: dict[str, Any], options: GlobalOptions) -> int:
     """Serve until a signal ends the process. Errors: invalid_argument, config_error, io_error, store_unsafe."""
     settings = _checked(values, options)
-    first_process.leave_it()
+    first_process.go_on_as_child()
     configuration = config.load(os.environ, settings.options.config)
     for line in configuration.ignored:
         greeting.log(line)
-    know(configuration, os.environ, settings.workdir, current_directory())
+    note_workspaces(configuration, os.environ, settings.workdir, current_directory())
     ended_by: int | None = None
     try:
         with ExitStack() as stack:

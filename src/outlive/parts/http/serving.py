@@ -11,7 +11,7 @@ from starlette.types import ASGIApp
 
 from outlive import parts
 from outlive.config import Config
-from outlive.core.place import resolve_name
+from outlive.core.object_reference import resolve_name
 from outlive.errors import invalid
 from outlive.launch.fork_server_client import Launcher
 from outlive.mcp import server

@@ -9,7 +9,7 @@ import os
 from collections.abc import Iterable
 from contextlib import suppress
 
-from outlive.core.records import OwnGroup
+from outlive.core.records import OwnControlGroup
 from outlive.system import cgroup, systemd
 from outlive.system.fds import Closing
 from outlive.system.job_group import ACCOUNTING, CPU, MEMORY, JobGroup, group_at, words_in
@@ -39,8 +39,8 @@ class NoGroup(Exception):
 class LimitedGroup(JobGroup):
     """A group whose limits can be set."""
 
-    def record(self) -> OwnGroup:
-        return OwnGroup(ns=namespace("cgroup"), places=dict(self.places))
+    def record(self) -> OwnControlGroup:
+        return OwnControlGroup(ns=namespace("cgroup"), places=dict(self.places))
 
     def has(self, controller: str) -> bool:
         return controller in self.places

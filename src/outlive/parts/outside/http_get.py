@@ -10,35 +10,35 @@ from urllib.parse import SplitResult, quote, urlsplit
 import h11  # http.client has a time-out for each byte only: a server that drips would keep the thread for ever
 
 from outlive.parts import tcp
-from outlive.parts.outside.answered import HTTP_S, Answered
+from outlive.parts.outside.http_answer import HTTP_S, HttpAnswer
 
 _PRINTABLE = "".join(map(chr, range(33, 127)))  # what a caller encoded stays as it is
 
 
-def status_of(url: str, wanted: int | None = None) -> Answered:
+def status_of(url: str, wanted: int | None = None) -> HttpAnswer:
     """Return what one GET was answered: by the first address of the host that gives the status `wanted`, or without one a
     success or a redirect; else by the first that answers. Takes up to HTTP_S for each address.
 
     No redirect is followed, no proxy used and no certificate checked, because only the status
     counts.
     """
-    refusals: list[Answered] = []
-    answers: list[Answered] = []
+    refusals: list[HttpAnswer] = []
+    answers: list[HttpAnswer] = []
     try:
         parts = urlsplit(url)
         for target in tcp.targets(parts.hostname or "", _port(parts)):
             try:
                 status, address = _get(url, target, time.monotonic() + HTTP_S)
             except (OSError, h11.ProtocolError) as error:
-                refusals.append(Answered(f"{url}: {error or type(error).__name__}"))
+                refusals.append(HttpAnswer(f"{url}: {error or type(error).__name__}"))
                 continue
             fits = status == wanted if wanted else 200 <= status < 400
-            answers.append(Answered(f"{url} answered with status {status}", status, address, fits))
+            answers.append(HttpAnswer(f"{url} answered with status {status}", status, address, fits))
             if fits:
                 return answers[-1]
     except (OSError, ValueError) as error:
-        refusals.append(Answered(f"{url}: {error or type(error).__name__}"))
-    return [*answers, *refusals, Answered(f"{url}: it has no address")][0]
+        refusals.append(HttpAnswer(f"{url}: {error or type(error).__name__}"))
+    return [*answers, *refusals, HttpAnswer(f"{url}: it has no address")][0]
 
 
 def _port(parts: SplitResult) -> int:

@@ -16,7 +16,7 @@ from outlive.jobs import processes
 from outlive.jobs.conditions.condition import Fired, Probe, held_by
 from outlive.jobs.conditions.kind import Asked
 from outlive.parts import port_owner, tcp
-from outlive.parts.outside.answered import HTTP_S, Answered
+from outlive.parts.outside.http_answer import HTTP_S, HttpAnswer
 from outlive.parts.port_owner import Owner
 from outlive.store.inspection.inspection import Inspection
 from outlive.system.fds import Closing
@@ -281,7 +281,7 @@ class Http(_OnPort):
             return False
         return owner is not None and self._is_taken(owner)
 
-    def _question(self) -> Answered:
+    def _question(self) -> HttpAnswer:
         from outlive.parts.outside import http_get  # late: 40 ms, h11's
 
         return http_get.status_of(self._url, self._wanted)

@@ -22,7 +22,7 @@ from typing import Any
 from outlive import config
 from outlive.cli import stdio
 from outlive.errors import OutliveError
-from outlive.jobs.context import know
+from outlive.jobs.context import note_workspaces
 from outlive.launch.fork_server_client import start
 from outlive.mcp.introduction import current_directory
 from outlive.parts.approvals.person import is_person_at
@@ -46,7 +46,7 @@ def main(values: dict[str, Any], options: GlobalOptions) -> int:
     Errors: invalid_argument, config_error, io_error, store_unsafe.
     """
     configuration = config.load(os.environ, options.config)
-    know(configuration, os.environ, current_directory())
+    note_workspaces(configuration, os.environ, current_directory())
     with ExitStack() as stack:
         store = stack.enter_context(closing(Store.open(options.root, os.environ)))
         # A link that a browser is started with is in the list of processes for all users to see

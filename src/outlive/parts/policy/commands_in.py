@@ -128,7 +128,7 @@ def _why_other(command: shell_strings.Command) -> str | None:
         return "a command has no name"
     if any(flag.startswith(_EVALUATING.get(word, ())) for flag in rest):
         return f"`{word}` evaluates the name of a variable"
-    is_known = name not in _COUNTING and (name in lists.READERS or use_of(runners.plain(name)) is not None)
+    is_known = name not in _COUNTING and (name in lists.RUN_NOTHING or use_of(runners.plain(name)) is not None)
     if not is_known and any("[" in one and ("$" in one or "`" in one) for one in rest):
         return f"`{word}` evaluates an expression"
     return None

@@ -15,14 +15,14 @@ from outlive.core.real_path import real_path
 from outlive.core.records import Definition, Notification
 from outlive.errors import OutliveError
 from outlive.jobs import acts
-from outlive.jobs.context import Context, Decided, Principal
+from outlive.jobs.context import Context, GateDecision, Principal
 from outlive.jobs.starting import boundary, gate
 from outlive.jobs.starting.plan import Plan
 from outlive.launch import engines
 from outlive.parts.policy import always, commands_in, decide
 from outlive.parts.policy.answers import Checked
 from outlive.parts.policy.decide import Policy
-from outlive.parts.policy.rules import ASK, DENY, Place
+from outlive.parts.policy.rules import ASK, DENY, Surroundings
 from outlive.parts.policy.settings import policy_of
 from outlive.system import paths
 
@@ -40,7 +40,7 @@ class Gate(gate.Gate):
             if hold:
                 plan.definition = _bound(ctx.caller, plan.definition)
             decision = decide.strictest(decided(ctx.caller, policy, plan.definition, plan.overrides))
-            ctx.decision = Decided(decision.decision, decision.rule)
+            ctx.decision = GateDecision(decision.decision, decision.rule)
             _unless_denied(policy, decision)
         except OutliveError:
             acts.about_to_start(ctx, "denied", plan)
@@ -68,9 +68,9 @@ GATE = Gate()
 def decided(caller: Principal, policy: Policy, definition: Definition, overrides: Mapping[str, str]) -> list[Checked]:
     """Return the decision about each command of a job, also of its notifications. `overrides`: the variables that its call
     sets."""
-    place = _place(caller, definition, overrides)
+    around = _surroundings(caller, definition, overrides)
     whole = definition.script is None
-    decisions = decide.decided(policy, definition.command, definition.shell, place, whole=whole)
+    decisions = decide.decided(policy, definition.command, definition.shell, around, whole=whole)
     return decisions + _of_sinks(caller, policy, definition, sink_commands(definition.notification))
 
 
@@ -109,7 +109,7 @@ def sink_commands(notification: Notification) -> list[str]:
     return list(dict.fromkeys(command for command in named if command))
 
 
-def _place(caller: Principal, definition: Definition, overrides: Mapping[str, str]) -> Place:
+def _surroundings(caller: Principal, definition: Definition, overrides: Mapping[str, str]) -> Surroundings:
     """Return where the commands of a job run. `overrides`: the variables that its call sets."""
     sandbox = definition.sandbox
     try:
@@ -117,7 +117,7 @@ def _place(caller: Principal, definition: Definition, overrides: Mapping[str, st
         beside = engines.beside_command(caller.config, definition)
     except OutliveError:  # of a job in the history, whose host the configuration does not have any more
         is_apart, beside = True, ()
-    return Place(
+    return Surroundings(
         definition.cwd if is_apart or definition.cwd_id is not None else real_path(definition.cwd),
         path=overrides.get("PATH") or caller.env.get("PATH") or os.defpath,
         sandbox=sandbox.mode if sandbox else "off",
@@ -129,11 +129,11 @@ def _place(caller: Principal, definition: Definition, overrides: Mapping[str, st
 
 
 def _of_sinks(caller: Principal, policy: Policy, definition: Definition, commands: list[str]) -> list[Checked]:
-    place = _place(caller, definition, {})
-    if not place.is_seen:  # they run on this machine all the same
-        place = place.changed(cwd=OF_SINKS, is_seen=True)
+    around = _surroundings(caller, definition, {})
+    if not around.is_seen:  # they run on this machine all the same
+        around = around.changed(cwd=OF_SINKS, is_seen=True)
     shell = list(definition.shell or caller.shell)
-    return [one for command in commands for one in decide.decided(policy, [command], shell, place)]
+    return [one for command in commands for one in decide.decided(policy, [command], shell, around)]
 
 
 def _unless_denied(policy: Policy, decision: Checked) -> None:

@@ -24,7 +24,7 @@ _EXAMPLE_SHELL = ["sh", "-c"]
 _SHOWN_CHARS = 60
 
 
-class Place(Value):
+class Surroundings(Value):
     """Where a command is to run: what of a job rules look at besides its words.
 
     `cwd` is without links; on another machine, whose files are not seen from here (`is_seen`), it is as given, and may begin
@@ -54,10 +54,10 @@ class Folder(Value):
         written = os.path.abspath(os.path.expanduser(path))
         return cls(written, real_path(written), followed(written)[1])
 
-    def has(self, place: Place, *, is_allowed: bool) -> bool:
+    def has(self, around: Surroundings, *, is_allowed: bool) -> bool:
         """Return whether the job runs in it or below. `is_allowed`: by a rule that allows, which takes nothing else for it."""
-        names = [self.real] if place.is_seen else [self.written] if is_allowed else [self.written, self.real]
-        return is_in(place.cwd, names)
+        names = [self.real] if around.is_seen else [self.written] if is_allowed else [self.written, self.real]
+        return is_in(around.cwd, names)
 
 
 class Rule:
@@ -88,62 +88,62 @@ class Rule:
         words = words or self.sandbox or self.git
         return " ".join(words)[:_SHOWN_CHARS] or "unknown commands"
 
-    def matches(self, command: commands_in.Command, place: Place, way: Way | None) -> bool:
+    def matches(self, command: commands_in.Command, around: Surroundings, way: Way | None) -> bool:
         """Return whether this rule decides the command. A rule that allows takes no command that
         may be another one; a rule that asks or denies does. `way`: to its program (`program_way`), looked at once for all
         rules: a job that changes a link between two looks would be allowed what neither of them saw."""
-        return self._holds(command, place, way) and self._changeable(place, way) is None
+        return self._holds(command, around, way) and self._changeable(around, way) is None
 
-    def link_before(self, command: commands_in.Command, place: Place, way: Way | None) -> str | None:
+    def link_before(self, command: commands_in.Command, around: Surroundings, way: Way | None) -> str | None:
         """Return the link on the way to the program or directory for which this rule does not allow the command, though all
         else holds: a job can change it. None if there is none."""
-        return self._changeable(place, way) if self._holds(command, place, way) else None
+        return self._changeable(around, way) if self._holds(command, around, way) else None
 
-    def _changeable(self, place: Place, way: Way | None) -> str | None:
+    def _changeable(self, around: Surroundings, way: Way | None) -> str | None:
         if self.decision != ALLOW:
             return None
         on_way = [*way.links] if self.program and way is not None else []
-        if place.is_seen:
-            on_way += [link for one in self.directory if one.has(place, is_allowed=True) for link in one.links]
-        return next((link for link in on_way if not is_fixed(link, place.cwd)), None)
+        if around.is_seen:
+            on_way += [link for one in self.directory if one.has(around, is_allowed=True) for link in one.links]
+        return next((link for link in on_way if not is_fixed(link, around.cwd)), None)
 
-    def _holds(self, command: commands_in.Command, place: Place, way: Way | None) -> bool:
-        if self.decision == ALLOW and not self._may_allow(command, place):
+    def _holds(self, command: commands_in.Command, around: Surroundings, way: Way | None) -> bool:
+        if self.decision == ALLOW and not self._may_allow(command, around):
             return False
         if self.unknown and command.unread is None:
             return False
-        if self.directory and not self._is_inside(command, place):
+        if self.directory and not self._is_inside(command, around):
             return False
-        if self.sandbox and place.sandbox not in self.sandbox:
+        if self.sandbox and around.sandbox not in self.sandbox:
             return False
-        if self.git and place.git not in self.git:
+        if self.git and around.git not in self.git:
             return False
         return self._has_prefix(command) and (
-            self._has_program(command, way) if place.is_seen else self._may_be_program(command)
+            self._has_program(command, way) if around.is_seen else self._may_be_program(command)
         )
 
     def is_example(self, text: str | list[str]) -> bool:
         """Return whether `prefix` and `program` match an example, wherever it runs."""
         words = [text] if isinstance(text, str) else text
         shell = _EXAMPLE_SHELL if isinstance(text, str) else None
-        place = Place("/", path=os.environ.get("PATH", os.defpath))
+        around = Surroundings("/", path=os.environ.get("PATH", os.defpath))
         return any(
             (self.decision != ALLOW or self.unknown or one.unread is None)
             and (not self.unknown or one.unread is not None)
             and self._has_prefix(one)
-            and self._has_program(one, program_way(one, place))
+            and self._has_program(one, program_way(one, around))
             for one in commands_in.commands(words, shell)
         )
 
-    def _may_allow(self, command: commands_in.Command, place: Place) -> bool:
+    def _may_allow(self, command: commands_in.Command, around: Surroundings) -> bool:
         if command.unread is not None and not self.unknown:
             return False
-        return all(is_safe(name, self.env) for name in place.variables)
+        return all(is_safe(name, self.env) for name in around.variables)
 
-    def _is_inside(self, command: commands_in.Command, place: Place) -> bool:
-        if command.moved or place.cwd.startswith("~"):  # it may run anywhere
+    def _is_inside(self, command: commands_in.Command, around: Surroundings) -> bool:
+        if command.moved or around.cwd.startswith("~"):  # it may run anywhere
             return self.decision != ALLOW
-        return any(one.has(place, is_allowed=self.decision == ALLOW) for one in self.directory)
+        return any(one.has(around, is_allowed=self.decision == ALLOW) for one in self.directory)
 
     def _has_prefix(self, command: commands_in.Command) -> bool:
         if not self.prefix:
@@ -232,15 +232,15 @@ class Way(Value):
     links: list[str]
 
 
-def program_way(command: commands_in.Command, place: Place) -> Way | None:
+def program_way(command: commands_in.Command, around: Surroundings) -> Way | None:
     """Return the way to a command's program, as given or as PATH finds it: without a path if there is
     none, None if an earlier command decides which program it is, or the process that starts it."""
     name = command.argv[0]
-    for directory in [""] if os.sep in name else place.path.split(os.pathsep):
+    for directory in [""] if os.sep in name else around.path.split(os.pathsep):
         path = os.path.join(directory, name)
         if command.moved and not os.path.isabs(path):
             return None
-        program = os.path.join(place.cwd, path)
+        program = os.path.join(around.cwd, path)
         way = _way(program)
         if any(is_in(link, ["/proc"]) for link in way.links):  # it leads elsewhere for another process
             return None

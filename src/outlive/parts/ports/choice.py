@@ -26,7 +26,7 @@ def key_of(place: str, name: str) -> str:
     return f"{zlib.crc32(os.fsencode(place)):08x} {name}"
 
 
-def in_turn(first: int, last: int, key: str, mine: Collection[int], others: Collection[int]) -> Iterator[int]:
+def candidates(first: int, last: int, key: str, mine: Collection[int], others: Collection[int]) -> Iterator[int]:
     """Yield the ports of a range in the order in which a worktree tries them: those that it had before, those that none had,
     those that others had. Each begins where the key says, and goes up."""
     count = last - first + 1

@@ -65,7 +65,7 @@ class Leases(locks.LockFile):
         known = {first + at // _LINE_BYTES: Line.read(lines[at : at + _LINE_BYTES]) for at in begins}
         mine = {port for port, line in known.items() if line.key == key}
         others = {port for port, line in known.items() if line.job_id and line.key != key}
-        for port in choice.in_turn(first, last, key, mine, others):
+        for port in choice.candidates(first, last, key, mine, others):
             if port in mine:
                 self._wait_for(port, before)
             if self._take(port, Line(job_id, key)):

@@ -14,7 +14,7 @@ class Push(Part):
     extension = "outlive.parts.push.extension:Push"
     capabilities = {"extensions": {TASKS: {}}, "resources": {"listChanged": False, "subscribe": True}}
     with_channel = {"experimental": {CHANNEL: {}}}
-    empty_lists = {"resources/list": "resources"}
+    empty_lists = {"resources/list": "resources"}  # each job is a resource
 
 
 PART = Push()

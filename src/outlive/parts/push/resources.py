@@ -51,7 +51,7 @@ TEMPLATES = [
 ]
 
 
-class Place(Value):
+class UriTarget(Value):
     """The job and the part of it that a URI names. `job` is an id or the end of one."""
 
     job: str
@@ -59,7 +59,7 @@ class Place(Value):
     since: dict[str, int]  # since_seq, since_event
 
 
-def place_of(uri: str) -> Place:
+def target_of(uri: str) -> UriTarget:
     """Return what a URI names. Errors: MCPError, as the protocol wants for a resource that does not exist."""
     # Clients that parse URIs write them again with a lower-case host, or with a slash at the end
     match = _URI.fullmatch(uri)
@@ -68,7 +68,7 @@ def place_of(uri: str) -> Place:
         pairs = [pair.split("=") for pair in (match["query"] or "").split("&") if pair]
         since = {name: int(value) for name, value in pairs}
         if since.keys() <= set(_TAKES[part]) and len(since) == len(pairs):
-            return Place(match["job"], part, since)
+            return UriTarget(match["job"], part, since)
     known = ", ".join(template.uri_template for template in TEMPLATES)
     raise MCPError(types.INVALID_PARAMS, f"Not a resource: {uri[:200]}. Resources: {known}.", {"uri": uri})
 
@@ -111,13 +111,13 @@ class Resources:
         return types.ListResourcesResult(resources=[_resource(job) for job in entries_of(answer, "jobs")])
 
     async def read(self, ctx: Request, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
-        place = place_of(params.uri)
-        given = {**({"since_seq": 0} if place.part == OUTPUT else {}), **place.since}
+        target = target_of(params.uri)
+        given = {**({"since_seq": 0} if target.part == OUTPUT else {}), **target.since}
         with refusing(params.uri):
-            verb = "poll" if place.part == OUTPUT else place.part
-            answer = self._masked(await self._calls.show(verb, self._caller_of(ctx), job_id=place.job, **given))
+            verb = "poll" if target.part == OUTPUT else target.part
+            answer = self._masked(await self._calls.show(verb, self._caller_of(ctx), job_id=target.job, **given))
         kind, text, meta = JSON, json.dumps(answer, ensure_ascii=False), None
-        if place.part == OUTPUT:
+        if target.part == OUTPUT:
             kind, text = PLAIN, text_of(answer, "output")
             meta = {name: answer[name] for name in _BESIDES if name in answer}
         content = types.TextResourceContents(uri=params.uri, mime_type=kind, text=text, _meta=meta)

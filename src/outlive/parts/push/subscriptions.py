@@ -25,7 +25,7 @@ from outlive.mcp.caller import Caller, Request
 from outlive.mcp.extension import Front, Handler
 from outlive.parts.push import follow
 from outlive.parts.push.private_parts import connection_of
-from outlive.parts.push.resources import EVENTS, OUTPUT, place_of, refusing
+from outlive.parts.push.resources import EVENTS, OUTPUT, refusing, target_of
 from outlive.store import history
 from outlive.store.job_dir import JobDir
 
@@ -109,14 +109,14 @@ class Subscriptions:
         """Follow a resource until what is returned is called. Errors: MCPError if the URI names no resource or no job,
         or if too many resources are followed."""
         caller = self._caller_of(ctx)
-        place = place_of(uri)
+        target = target_of(uri)
         if self._followed[caller.wall] >= limits.FOLLOWED_RESOURCES:
             raise MCPError(types.INTERNAL_ERROR, f"{limits.FOLLOWED_RESOURCES} resources are followed already")
         with refusing(uri):
-            job = lookup.open_by_id(self._calls.observer(caller), place.job)
+            job = lookup.open_by_id(self._calls.observer(caller), target.job)
         self._followed[caller.wall] += 1
         scope = anyio.CancelScope()
-        ctx.lifespan_context.start_soon(threads.logged, self._follow, job, place.part, caller, tell, scope)
+        ctx.lifespan_context.start_soon(threads.logged, self._follow, job, target.part, caller, tell, scope)
         return scope.cancel
 
     async def _follow(

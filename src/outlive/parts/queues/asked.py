@@ -21,7 +21,7 @@ class Asked(Record):
     table: str = ""  # path of the file with the slots and the line
 
 
-class Place(Record, omitted=("ticket", "since", "slot", "owner", "within")):
+class PlaceInQueue(Record, omitted=("ticket", "since", "slot", "owner", "within")):
     """Where a job is in its queue: in line with a ticket, then in a slot."""
 
     ticket: int | None = None
@@ -52,9 +52,9 @@ def of_job(definition: Definition) -> Asked | None:
     return asked
 
 
-def place(state: State) -> Place:
+def place(state: State) -> PlaceInQueue:
     """Return where a job is. What another program has spoilt is no place."""
     kept = state.kept.get(QUEUE)
-    found = Place.of(kept) if type(kept) is dict and Place.misfit(kept) is None else Place()
+    found = PlaceInQueue.of(kept) if type(kept) is dict and PlaceInQueue.misfit(kept) is None else PlaceInQueue()
     is_sound = found.slot is None or (0 <= found.slot < MOST_SLOTS and is_id(found.owner or ""))
-    return found if is_sound else Place()
+    return found if is_sound else PlaceInQueue()

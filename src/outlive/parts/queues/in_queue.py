@@ -11,7 +11,7 @@ from outlive.jobs import lookup
 from outlive.jobs.context import Context
 from outlive.part import Selected
 from outlive.parts.queues import QUEUE, asked, settings
-from outlive.parts.queues.asked import Place
+from outlive.parts.queues.asked import PlaceInQueue
 from outlive.parts.queues.checks import known_hint, table_of
 from outlive.parts.queues.table import Table
 
@@ -29,7 +29,7 @@ def selected(ctx: Context, args: Mapping[str, object]) -> Selected:
     return Selected(in_order, _said(ctx, name, waiting), in_order=True)
 
 
-def _place(ctx: Context, job_id: str, name: str) -> Place | None:
+def _place(ctx: Context, job_id: str, name: str) -> PlaceInQueue | None:
     """Return where a job is in this queue; None if it is not in it, has ended, or does not exist for this caller."""
     try:
         with lookup.open_known(ctx.caller, job_id) as job:
@@ -39,7 +39,7 @@ def _place(ctx: Context, job_id: str, name: str) -> Place | None:
     if queue is None or queue.name != name or state is None or state.finished:
         return None
     place = asked.place(state)
-    return None if place == Place() else place
+    return None if place == PlaceInQueue() else place
 
 
 def _said(ctx: Context, name: str, waiting: int) -> str:

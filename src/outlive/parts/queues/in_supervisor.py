@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from outlive.core.records import Definition, State
 from outlive.core.units import timestamp
 from outlive.parts.queues import QUEUE, asked, room
-from outlive.parts.queues.asked import Asked, Place
+from outlive.parts.queues.asked import Asked, PlaceInQueue
 from outlive.parts.queues.table import VARIABLE, Slot, Table, slot_within, with_slot
 from outlive.supervisor.added import Added, Running, Waiting
 from outlive.supervisor.event_loop import EventLoop, Timer
@@ -28,7 +28,7 @@ class QueueOfJob(Added):
         super().__init__(definition)
         self._asked: Asked | None = None
         self._table: Table | None = None
-        self._place = Place()
+        self._place = PlaceInQueue()
         self._waiting: Waiting | None = None
         self._timer: Timer | None = None
         self._events = -1  # the file that is readable when a slot or a place may be free; -1: there is none
@@ -49,11 +49,11 @@ class QueueOfJob(Added):
         within = waiting.request.environment.get(VARIABLE, "") if before.within is None else before.within
         outer = slot_within(within, wanted.name)
         if outer is not None and table.share(outer):
-            self._place = Place(slot=outer.number, owner=outer.owner, within=within)
+            self._place = PlaceInQueue(slot=outer.number, owner=outer.owner, within=within)
             return False
         ticket = table.join(wanted.priority, before.ticket)
         fault_points.at("queue_joined")
-        self._place = Place(ticket=ticket, since=before.since or timestamp(), within=within)
+        self._place = PlaceInQueue(ticket=ticket, since=before.since or timestamp(), within=within)
         if self._take():
             return False
         waiting.note(QUEUE, self._place.to_dict())
@@ -105,7 +105,7 @@ class QueueOfJob(Added):
             return False
         fault_points.at("queue_taken")
         self._leave()
-        self._place = Place(slot=slot.number, owner=slot.owner, within=self._place.within)
+        self._place = PlaceInQueue(slot=slot.number, owner=slot.owner, within=self._place.within)
         return True
 
     def _ahead(self, most: int) -> int:
@@ -176,7 +176,7 @@ class QueueOfJob(Added):
         slot = self._slot()
         if self._table is not None and slot is not None:
             self._table.free(slot)
-        self._place = Place()
+        self._place = PlaceInQueue()
 
 
 ADDED = QueueOfJob

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from outlive.core.record import Value
 from outlive.part import Inspection, Turns
 from outlive.parts.queues import SLOTS, asked, room
-from outlive.parts.queues.asked import Asked, Place
+from outlive.parts.queues.asked import Asked, PlaceInQueue
 from outlive.parts.queues.of_job import when
 from outlive.parts.queues.table import Table
 
@@ -17,7 +17,7 @@ class _Member(Value):
 
     job_id: str
     queue: Asked
-    place: Place
+    place: PlaceInQueue
 
 
 def of_jobs(inspections: Iterable[Inspection]) -> list[Turns]:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from outlive.core.real_path import real_path
-from outlive.core.records import Definition, Granted, Sandbox
+from outlive.core.records import Definition, GrantedSandbox, Sandbox
 from outlive.errors import OutliveError
 from outlive.jobs.context import Principal
 from outlive.jobs.starting import boundary
@@ -37,7 +37,7 @@ class Sandboxed(boundary.Boundary):
         access.note(sandbox, caller.env)
         return sandbox
 
-    def granted(self, caller: Principal, host: Host | None, args: Mapping[str, Any]) -> Granted:
+    def granted(self, caller: Principal, host: Host | None, args: Mapping[str, Any]) -> GrantedSandbox:
         limit = bounds(caller, None if host is None else host.name)
         elevated = bool(args.get("elevated"))
         return modes.granted(limit, args.get("sandbox"), args.get("network"), args.get("git"), elevated=elevated)
@@ -113,7 +113,7 @@ class Sandboxed(boundary.Boundary):
         limit = bounds(caller)
         if limit.most_mode == modes.OFF:
             return None
-        sandbox = resolved(caller, Granted(limit.most_mode, limit.most_network, limit.most_git), needed=False)
+        sandbox = resolved(caller, GrantedSandbox(limit.most_mode, limit.most_network, limit.most_git), needed=False)
         return Reach(sandbox, network=limit.most_network == "open")
 
     def inherited(self, sandbox: Sandbox, environment: dict[str, str]) -> dict[str, str]:
@@ -144,7 +144,7 @@ def bounds(caller: Principal, host: str | None = None) -> modes.Bounds:
     return modes.bounds(sandbox_of(caller.config, host), caller.rights.sandbox)
 
 
-def resolved(caller: Principal, asked: Granted, *, needed: bool = True) -> Sandbox:
+def resolved(caller: Principal, asked: GrantedSandbox, *, needed: bool = True) -> Sandbox:
     """Return the sandbox as it is stored. Unless it is `needed`, it may have no bwrap: nothing can
     run in it then. Errors: sandbox_unavailable."""
     sandbox = access.resolved(
@@ -161,7 +161,7 @@ def resolved(caller: Principal, asked: Granted, *, needed: bool = True) -> Sandb
 
 def _own(caller: Principal, sandbox: Sandbox, *, needed: bool) -> Sandbox:
     """Return the sandbox that a new job of this caller gets with the same rights."""
-    return resolved(caller, Granted(sandbox.mode, sandbox.network, sandbox.git), needed=needed)
+    return resolved(caller, GrantedSandbox(sandbox.mode, sandbox.network, sandbox.git), needed=needed)
 
 
 def _added(before: Sandbox, now: Sandbox) -> Iterator[str]:
@@ -232,7 +232,7 @@ def _require_given(caller: Principal, definition: Definition) -> None:
         not given or caller.face != "mcp" or limit.most_mode == modes.OFF
     ):  # the command line could name the files itself
         return
-    own = resolved(caller, Granted(limit.most_mode, limit.most_network, limit.most_git), needed=False)
+    own = resolved(caller, GrantedSandbox(limit.most_mode, limit.most_network, limit.most_git), needed=False)
     for path in given:
         if not access.is_readable(own, real_path(path)):
             raise OutliveError(

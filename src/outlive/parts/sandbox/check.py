@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from outlive.errors import OutliveError
-from outlive.parts.finding import Finding, Place, fail, ok, warn
+from outlive.parts.finding import CheckContext, Finding, fail, ok, warn
 from outlive.parts.sandbox.confinement import bubblewrap
 from outlive.parts.sandbox.settings import sandbox_of
 
 
-def sandbox(place: Place) -> Finding:
+def sandbox(context: CheckContext) -> Finding:
     """Check that bubblewrap can make the namespaces, by a sandbox without network for `true`."""
-    config = place.config
+    config = context.config
     wanted = config is not None and config.has("sandbox")
     try:
         path = bubblewrap.find(None if config is None else sandbox_of(config).bwrap)

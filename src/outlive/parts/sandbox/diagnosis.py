@@ -44,8 +44,8 @@ _RIGHTS = re.compile(
 _PATH = re.compile(r"(?<![\w.~/$}-])(?:~|\$HOME|\$\{HOME\})?/[\w.@+-][\w.@+/-]*")
 _OWN = ("/tmp", "/var/tmp")  # noqa: S108 - of the sandbox, as its home
 _SHARED_MEMORY = "/dev/shm"  # noqa: S108 - as these
-_ENTERED = re.compile(r"\b(?:cd|pushd)\s+[\"']?$")  # before the name of a place that is written to without being named
-_OPENED = {"none": "reaches no network", "loopback": "reaches nothing but a loopback of its own"}
+_ENTERED = re.compile(r"\b(?:cd|pushd)\s+[\"']?$")  # before a directory: what is written there then need not name it
+_REACHES = {"none": "reaches no network", "loopback": "reaches nothing but a loopback of its own"}
 
 
 def hint(inspection: Inspection, output: Output) -> str | None:
@@ -74,7 +74,7 @@ def cause(sandbox: Sandbox, last: str, command: str) -> str | None:
                     'configuration adds a directory; sandbox = "off" shows all, where the user allows it.'
                 )
         if sandbox.network != "open" and _NETWORK.search(line):
-            reaches = _OPENED.get(sandbox.network, "reaches no network")
+            reaches = _REACHES.get(sandbox.network, "reaches no network")
             return f'The sandbox may be the cause: it {reaches}. network = "open" opens it, where the user allows that.'
         if _RIGHTS.search(line):
             return "The sandbox may be the cause: nothing in it has rights of root, and mounts and namespaces are forbidden."

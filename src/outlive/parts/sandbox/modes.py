@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from outlive.core.record import Value
-from outlive.core.records import GIT, NETWORKS, Granted, Sandbox
+from outlive.core.records import GIT, NETWORKS, GrantedSandbox, Sandbox
 from outlive.core.records import SANDBOXES as MODES
 from outlive.errors import OutliveError, argument, invalid
 from outlive.parts.sandbox.settings import Settings
@@ -56,7 +56,7 @@ def bounds(settings: Settings, ceiling: dict[str, str] | None) -> Bounds:
     )
 
 
-def granted(limit: Bounds, mode: str | None, network: str | None, git: str | None, *, elevated: bool) -> Granted:
+def granted(limit: Bounds, mode: str | None, network: str | None, git: str | None, *, elevated: bool) -> GrantedSandbox:
     """Return the sandbox of a call that asks for this; None asks for the default, `elevated` for none. Errors: denied,
     invalid_argument."""
     if elevated and mode not in (None, OFF):
@@ -67,11 +67,11 @@ def granted(limit: Bounds, mode: str | None, network: str | None, git: str | Non
         if network not in (None, "open"):
             hint = f"Give {argument('sandbox')} workspace-write or read-only as well."
             raise invalid("network", f"network {network} needs a sandbox; nothing was run", hint=hint)
-        return Granted(OFF, "open", "write")
+        return GrantedSandbox(OFF, "open", "write")
     chosen = network or limit.network
     _require(NETWORKS, chosen, limit.most_network, "network")
     _require(GIT, git or limit.git, limit.most_git, "git")
-    return Granted(wanted, chosen, git or limit.git)
+    return GrantedSandbox(wanted, chosen, git or limit.git)
 
 
 def _require(order: tuple[str, ...], wanted: str, most: str, field: str) -> None:

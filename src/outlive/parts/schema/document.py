@@ -12,7 +12,7 @@ from outlive.answers.reading import Added
 from outlive.errors import CODES
 from outlive.verbs.spec import Verb
 
-CHANGED = "2026-11-30T08:06:34.000Z"  # when this schema last changed; scripts/answer_schema.py sets it
+CHANGED = "2026-12-01T02:41:36.000Z"  # when this schema last changed; scripts/answer_schema.py sets it
 _TYPES = {str: "string", int: "integer", float: "number", bool: "boolean", list: "array", dict: "object"}
 _NULL = type(None)
 # The records name these for the type checker alone

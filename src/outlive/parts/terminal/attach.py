@@ -219,7 +219,7 @@ class Session:
 
     def _away_since(self, inspection: Inspection) -> str | None:
         is_here = inspection.definition.host is None
-        return None if is_here else other_machine.place(inspection, self._job).unreachable_since
+        return None if is_here else other_machine.elsewhere(inspection, self._job).unreachable_since
 
     def _look_at_host(self, inspection: Inspection) -> None:
         before, self._away = self._away, self._away_since(inspection)

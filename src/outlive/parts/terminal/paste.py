@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from outlive.answers.reading import Written
+from outlive.answers.writing import Written
 from outlive.errors import invalid
 from outlive.jobs import adoption, lookup
 from outlive.jobs.context import Context

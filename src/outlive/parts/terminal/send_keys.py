@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from outlive.answers.reading import Written
+from outlive.answers.writing import Written
 from outlive.errors import OutliveError, argument, invalid
 from outlive.jobs import adoption, lookup
 from outlive.jobs.context import Context

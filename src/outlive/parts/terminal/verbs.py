@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from outlive import limits
-from outlive.answers.reading import Written
+from outlive.answers.writing import Written
 from outlive.core.records import CONTROL, READ
 from outlive.parts.terminal.answers import Resized, Screen
 from outlive.verbs.shared_args import TEXT_FIRST, WRITING

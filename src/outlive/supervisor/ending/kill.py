@@ -188,8 +188,8 @@ class AskedEnd:
     def busy(self) -> bool:
         return self._killer.busy
 
-    def over_limit(self, cause: str, message: str | None = None) -> None:
-        """End the job, which is over one of its limits or had its time: at once where it takes memory."""
+    def end_for(self, cause: str, message: str | None = None) -> None:
+        """End the job for this cause of ours, a time-out or a limit: at once where it takes memory."""
         number, grace_ms = (signal.SIGKILL, 0) if cause == "oom" else (signal.SIGTERM, self._grace_ms)
         self._record(cause, "outlive", signals.name_of(number), grace_ms, message)
         self._killer.end(number, grace_ms / 1000)

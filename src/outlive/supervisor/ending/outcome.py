@@ -33,7 +33,7 @@ def ended(state: State, status: int, ended_ns: int | None) -> State:
     return _finished(after, ended_ns)
 
 
-def never_ran(state: State, message: str, errno_name: str | None, reason: str = "launch") -> State:
+def unstarted(state: State, message: str, errno_name: str | None, reason: str = "launch") -> State:
     """Return the state after exec(2) failed, or the start broke off before it."""
     return _finished(State.replace(state, state="failed", reason=reason, errno=errno_name, message=message))
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from outlive.supervisor.control_server import Connection
 from outlive.supervisor.event_loop import EventLoop
-from outlive.supervisor.job_fds import Queue
+from outlive.supervisor.job_fds import FdQueue
 from outlive.system import pty, splice
 
 _TERMINAL_RETRY_S = 0.05  # a full terminal is tried again, whether or not it said that it has room
@@ -139,7 +139,7 @@ class PipeFeed(Feed):
     guardian's own hands: end of file has to be able to close them all."""
 
     def __init__(
-        self, loop: EventLoop, pipe: int, escrow: Queue, on_input: Callable[[], None], on_closed: Callable[[], None]
+        self, loop: EventLoop, pipe: int, escrow: FdQueue, on_input: Callable[[], None], on_closed: Callable[[], None]
     ) -> None:
         super().__init__(loop, pipe, on_input)
         self._escrow = escrow

@@ -180,7 +180,7 @@ def _never_ran(request: Request, state: State, error: OSError) -> State:
     path, why = _path_of(error), error.strerror or str(error)
     never: State = State.replace(state, started_at=request.definition.created_at)  # as of every job that never ran
     reason = "denied" if isinstance(error, spawn.Changed) else "launch"
-    return outcome.never_ran(never, f"{why} {path}" if path else why, errno.errorcode.get(error.errno or 0), reason)
+    return outcome.unstarted(never, f"{why} {path}" if path else why, errno.errorcode.get(error.errno or 0), reason)
 
 
 def _path_of(error: OSError) -> str | None:
@@ -284,7 +284,7 @@ def _spawn(job: JobDir, request: Request, state: State, stdin: int | None, job_f
             raise
         added.discard()
         why = spawn.why_not(argv[0], env, definition.cwd, error, looks=job_fds.inside is None)
-        return job.write_state(outcome.never_ran(state, why, errno.errorcode.get(error.errno or 0)))
+        return job.write_state(outcome.unstarted(state, why, errno.errorcode.get(error.errno or 0)))
     finally:
         for fd in stdio.values():
             os.close(fd)

@@ -144,4 +144,4 @@ def _never_recorded(job: JobDir, state: State) -> State:
     why = fault_report.cause(job) or "its supervisor was killed"
     if state.phase in ("spawning", "running"):
         return outcome.lost(state, f"{why} while it started; it may have run")
-    return outcome.never_ran(state, f"{why} before it started; it never ran", None)
+    return outcome.unstarted(state, f"{why} before it started; it never ran", None)

@@ -142,7 +142,7 @@ class WaitForStart:
         """End the wait of a job that never runs."""
         # As of every job that never ran
         never = State.replace(self._state, started_at=self._request.definition.created_at)
-        self._state = outcome.never_ran(never, message, None, reason)
+        self._state = outcome.unstarted(never, message, None, reason)
         with suppress(OSError):  # its directory is gone, or the disk full, and the space that was kept for this too
             self._state = self._job.write_state(self._state)
         self._loop.stop()

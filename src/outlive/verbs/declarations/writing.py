@@ -1,6 +1,6 @@
 """What types into a job."""
 
-from outlive.answers.reading import Written
+from outlive.answers.writing import Written
 from outlive.core.records import CONTROL
 from outlive.verbs.shared_args import TEXT_FIRST, WRITING
 from outlive.verbs.spec import BOOL, JOB, STR, STRS, Arg, Verb

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from outlive.core.records import Granted, Sandbox
+from outlive.core.records import GrantedSandbox, Sandbox
 from outlive.parts.sandbox.confinement import access, bubblewrap, mounts, session, syscalls
 from outlive.parts.sandbox.settings import Settings
 from outlive.system import fds, spawn
@@ -30,7 +30,7 @@ def made() -> Iterator[mounts.Mounts]:
 
 def _spec(workspace: Path) -> Sandbox:
     return access.resolved(
-        granted=Granted("workspace-write", "loopback", "write"),
+        granted=GrantedSandbox("workspace-write", "loopback", "write"),
         settings=Settings(),
         workspace=str(workspace),
         homes=["/nonexistent"],

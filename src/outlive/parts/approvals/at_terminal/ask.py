@@ -10,7 +10,7 @@ from outlive.core.ids import short_id
 from outlive.errors import OutliveError
 from outlive.jobs import adoption, lookup
 from outlive.jobs.context import Context
-from outlive.parts.approvals import asked, asking, facts, written
+from outlive.parts.approvals import answer_file, facts, question_record, wait_for_answer
 from outlive.parts.approvals.person import require_person_here
 from outlive.parts.approvals.verbs.approve import NO_TITLES
 from outlive.parts.user import person
@@ -25,7 +25,11 @@ _LEAST_COLUMNS = 20
 
 
 def is_pending(job: JobDir, inspection: Inspection) -> bool:
-    return asked.is_asked(inspection.definition) and inspection.state.state == "created" and written.read(job) is None
+    return (
+        question_record.is_asked(inspection.definition)
+        and inspection.state.state == "created"
+        and answer_file.read(job) is None
+    )
 
 
 def about(ctx: Context, job: JobDir, *, read_only: bool) -> Inspection:
@@ -55,8 +59,8 @@ def decide(ctx: Context, job: JobDir, inspection: Inspection, line: str, way: st
     word, reason, by = word.lower(), reason.strip(), person(way)
     if word not in (*_ONCE, *_ALWAYS, *_NO):
         return inspection
-    state = written.DENIED if word in _NO else written.APPROVED
-    return asking.decide(ctx, job, state, by=by, reason=reason or None, always=word in _ALWAYS)
+    state = answer_file.DENIED if word in _NO else answer_file.APPROVED
+    return wait_for_answer.decide(ctx, job, state, by=by, reason=reason or None, always=word in _ALWAYS)
 
 
 def what_became(inspection: Inspection) -> str:
@@ -82,7 +86,7 @@ def shown(inspection: Inspection) -> str:
     definition = inspection.definition
     name = short_id(definition.job_id)
     lines = [piece for line in facts.text(definition).splitlines() for piece in _folded(line)]
-    until = asked.of(definition).expires_at
+    until = question_record.of(definition).expires_at
     return "\n".join([f"Job {name} waits for approval until {until}.", "", *lines, ""])
 
 

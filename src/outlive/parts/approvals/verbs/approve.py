@@ -8,10 +8,10 @@ from typing import Any
 from outlive.answers import ABSENT
 from outlive.answers.job import Job
 from outlive.core.ids import short_id
-from outlive.core.place import resolve_name
+from outlive.core.object_reference import resolve_name
 from outlive.jobs import job_answer, lookup
 from outlive.jobs.context import Context
-from outlive.parts.approvals import asking, facts, written
+from outlive.parts.approvals import answer_file, facts, wait_for_answer
 from outlive.parts.approvals.answers import Answered, Approved
 from outlive.parts.approvals.person import require_person, require_person_here
 from outlive.parts.user import person
@@ -25,21 +25,21 @@ def approve(ctx: Context, *, job: str, always: bool = False, reason: str | None 
     that decides what it does, is approved from now on. A person at a terminal is asked first. Errors: invalid_state."""
     if ctx.face == "cli" and os.isatty(0) and os.isatty(2):
         resolve_name("outlive.parts.approvals.at_terminal.ask:before_approving")(ctx, job)
-    return Approved(always=always, **_decided(ctx, job, written.APPROVED, reason, always=always))
+    return Approved(always=always, **_decided(ctx, job, answer_file.APPROVED, reason, always=always))
 
 
 def deny(ctx: Context, *, job: str, reason: str | None = None) -> Answered:
     """Deny a pending job: it ends without having run."""
-    return Answered(**_decided(ctx, job, written.DENIED, reason))
+    return Answered(**_decided(ctx, job, answer_file.DENIED, reason))
 
 
 def _decided(ctx: Context, named: str, decision: str, reason: str | None, *, always: bool = False) -> dict[str, Any]:
     """Decide, and return the arguments of both answers."""
-    verb = "approve" if decision == written.APPROVED else "deny"
+    verb = "approve" if decision == answer_file.APPROVED else "deny"
     by = person(f"outlive {ctx.verb or verb}")
     (require_person_here if ctx.face == "cli" else require_person)(ctx.store)
     with lookup.open_exactly(ctx, named, verb, NO_TITLES) as job:
-        inspection = asking.decide(ctx, job, decision, by=by, reason=reason, always=always)
+        inspection = wait_for_answer.decide(ctx, job, decision, by=by, reason=reason, always=always)
         definition, state = inspection.definition, inspection.state
         ended = state.finished and state.message
         return {

@@ -15,7 +15,7 @@ from typing import Any
 
 from outlive.config import Config
 from outlive.core.real_path import real_path
-from outlive.core.records import Definition, Granted, Sandbox
+from outlive.core.records import Definition, GrantedSandbox, Sandbox
 from outlive.errors import OutliveError, misconfigured
 from outlive.jobs.context import Context, Principal
 from outlive.jobs.definition import working_directory
@@ -152,7 +152,7 @@ def _sandbox(store: Store, asked: dict[str, Any] | None, cwd: str, env: Mapping[
     workdir = asked.get("workdir")
     secret = [store.path, *access.of_variables(os.environ), *access.of_variables(env)]
     sandbox = access.resolved(
-        granted=Granted(asked["mode"], asked["network"], asked["git"]),
+        granted=GrantedSandbox(asked["mode"], asked["network"], asked["git"]),
         environment=env,
         settings=Settings(
             write=asked["write"] or (),

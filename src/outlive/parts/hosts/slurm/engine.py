@@ -18,7 +18,7 @@ import time
 from collections.abc import Sequence
 
 import outlive
-from outlive.core.records import Definition, Ending, EngineState, Queue, State
+from outlive.core.records import Definition, Ending, EngineState, HostQueue, State
 from outlive.core.units import seconds_or, timestamp
 from outlive.errors import OutliveError, argument, from_os, invalid
 from outlive.jobs.starting import gate
@@ -106,7 +106,7 @@ class SlurmEngine(Engine):
             host=host.name,
             python=python,
             programs=host.settings.programs,
-            queue=Queue(state="SUBMITTING", since=timestamp()),
+            queue=HostQueue(state="SUBMITTING", since=timestamp()),
             submitted=time.time(),
             waits=bool(held),
             decided=_decided(caller, start),
@@ -140,7 +140,7 @@ class SlurmEngine(Engine):
                 hint=_hint(host, error_text),
             )
         fault_points.at("host_handed")
-        known, queue = EngineState(name=NAME, job_id=engine_id), Queue.replace(record.queue, state="PENDING")
+        known, queue = EngineState(name=NAME, job_id=engine_id), HostQueue.replace(record.queue, state="PENDING")
         try:
             handed_over.write(job, SlurmRecord.replace(record, engine=known, queue=queue))
         except OSError:  # a full disk: the next reader finds the job by its name
@@ -361,7 +361,7 @@ def _is_old(entry: snapshot.Entry, seen: snapshot.Snapshot, inspection: Inspecti
 
 def _with_entry(record: SlurmRecord, entry: snapshot.Entry) -> SlurmRecord:
     start = timestamp(entry.start) if entry.start is not None and entry.state in verdict.WAITING else None
-    queue = Queue(state=entry.state, reason=entry.reason, since=record.queue.since, estimated_start=start)
+    queue = HostQueue(state=entry.state, reason=entry.reason, since=record.queue.since, estimated_start=start)
     engine = EngineState.replace(record.engine, job_id=entry.job_id, state=entry.state)
     return SlurmRecord.replace(record, engine=engine, queue=queue)
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 from outlive.core.ids import sha256
 from outlive.core.record import Record
-from outlive.core.records import EngineState, Machine, Queue
+from outlive.core.records import EngineState, HostQueue, Machine
 
 NAME = "slurm"
 HIDDEN = "_OUTLIVE_"  # before the name of a variable that no program reads until the job itself is started
@@ -24,7 +24,7 @@ class SlurmRecord(Record, omitted=("decided", "unreachable_since", "node", "mach
     python: str = ""
     programs: str | None = None  # the directory of Slurm's programs; None: on PATH
     engine: EngineState = EngineState(name=NAME)
-    queue: Queue = Queue()
+    queue: HostQueue = HostQueue()
     submitted: int | float = 0.0  # Unix seconds
     waits: bool = False  # Slurm has it wait for other jobs
     request: dict[str, object] = {}  # members of a request that the configuration of its caller decided

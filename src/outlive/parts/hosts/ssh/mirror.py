@@ -19,7 +19,7 @@ from typing import Any
 
 from outlive import limits
 from outlive.core.quoted import cut
-from outlive.core.records import Definition, Ending, Queue, State
+from outlive.core.records import Definition, Ending, HostQueue, State
 from outlive.core.units import timestamp
 from outlive.errors import OutliveError, from_os
 from outlive.parts.hosts import ends
@@ -216,9 +216,9 @@ class Mirror:
             message = f"{unreachable(str(self._definition.host), why).message}; it never ran"
             self._never_started("launch", message)
             return
-        before = self._record.queue or Queue(since=timestamp())
+        before = self._record.queue or HostQueue(since=timestamp())
         if before.reason != why:
-            self._note(SshRecord.replace(self._record, queue=Queue.replace(before, state=_CONNECTING, reason=why)))
+            self._note(SshRecord.replace(self._record, queue=HostQueue.replace(before, state=_CONNECTING, reason=why)))
             self._control.state()
 
     def _report_wait(self) -> None:

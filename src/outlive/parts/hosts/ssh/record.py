@@ -2,7 +2,7 @@
 
 from outlive.config import HostSettings
 from outlive.core.record import Record
-from outlive.core.records import Queue
+from outlive.core.records import HostQueue
 
 AGENT = "SSH_AUTH_SOCK"
 
@@ -17,5 +17,5 @@ class SshRecord(Record, omitted=("agent", "queue", "unreachable_since")):
     # Whether the other machine may have been asked for the start: before that nothing can run there
     asked: bool = False
     agent: str | None = None  # the socket of the ssh agent of the caller
-    queue: Queue | None = None
+    queue: HostQueue | None = None
     unreachable_since: str | None = None

@@ -55,7 +55,7 @@ class LimitsOfJob(Added):
         memory = limits.get(MEMORY)
         if memory is not None and memory.applied in (CGROUP, ENGINE):
             kills = outcome.kernel_kills(state)
-            if kills is not None and kills.of_command:  # 137 is what a shell says of it
+            if kills is not None and kills.of_command:  # also of code 137, a shell's for a child that KILL ended
                 took = f"its processes took all of the {memory.value:,} bytes of memory that it may have"
                 return State.replace(state, reason="oom", message=f"the kernel ended it: {took}")
         if state.exit_code and state.message is None and PROCESSES in limits and _refused_forks(state):

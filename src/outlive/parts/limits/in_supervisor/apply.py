@@ -11,7 +11,7 @@ import os
 import resource
 from typing import Any
 
-from outlive.core.records import OwnGroup
+from outlive.core.records import OwnControlGroup
 from outlive.parts.limits import own_group, vocabulary
 from outlive.parts.limits.applied import Applied
 from outlive.parts.limits.names import (
@@ -64,7 +64,7 @@ class Limits:
             applied, why = self._applied(name, value)
             self.told[name] = Applied(value=value, applied=applied, why=why)
 
-    def record(self) -> OwnGroup | None:
+    def record(self) -> OwnControlGroup | None:
         return None if self.group is None else self.group.record()
 
     def _applied(self, name: str, value: Any) -> tuple[str, str | None]:

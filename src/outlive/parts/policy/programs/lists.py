@@ -1,9 +1,9 @@
-"""Programs that always run another one, programs that never do, and modules of Python that are programs too."""
+"""Programs that may run another one whatever their words are, those that never do, and Python modules that are programs."""
 
 from __future__ import annotations
 
-# Programs that start what is in their words, their input or a file, whatever the words are
-ALWAYS = frozenset(
+# Programs that may start what is in their words, their input or a file, whatever the words are
+MAY_RUN_ANYTHING = frozenset(
     # Environment, rights, limits, scheduling
     "env sudo sudoedit doas pkexec su su-exec gosu runuser setpriv sg newgrp login nohup timeout nice ionice chrt taskset "
     "stdbuf unbuffer setsid prlimit choom numactl schedtool cpulimit softlimit chpst setuidgid envuidgid envdir capsh runcon "
@@ -56,7 +56,7 @@ ALWAYS = frozenset(
     "busybox toybox sash csh tcsh fish nu pwsh xonsh elvish rc es command outlive".split()
 )
 # Programs that run nothing, whatever their words are
-READERS = frozenset(
+RUN_NOTHING = frozenset(
     ": [ test true false echo printf pwd cat tac rev ls dir vdir tree cp mv rm rmdir mkdir ln touch unlink link stat file wc head tail tr "
     "cut paste join comm uniq nl od xxd hexdump grep egrep fgrep zgrep zcat cmp diff md5sum sha1sum sha224sum sha256sum sha384sum "
     "sha512sum b2sum cksum sum basename dirname realpath readlink pathchk date cal df du free uptime uname arch nproc hostname whoami "

@@ -18,7 +18,7 @@ from outlive.core.quoted import cut
 from outlive.core.record import Value
 from outlive.parts.policy.programs import scripts
 from outlive.parts.policy.programs.harmless import use_of
-from outlive.parts.policy.programs.lists import ALWAYS, MODULES, READERS
+from outlive.parts.policy.programs.lists import MAY_RUN_ANYTHING, MODULES, RUN_NOTHING
 from outlive.parts.policy.programs.use import Use
 
 _SHOWN_CHARS = 60
@@ -71,10 +71,10 @@ def runs_another(argv: Sequence[str], globs: Collection[int] = ()) -> str | None
     """Return why it cannot be known from its words what a command runs; None if it can. `globs`: the places of words that
     stand for names of files."""
     name = os.path.basename(argv[0])
-    tunnel = None if name in READERS else next((word for word in argv[1:] if re.match(_TUNNEL, word)), None)
+    tunnel = None if name in RUN_NOTHING else next((word for word in argv[1:] if re.match(_TUNNEL, word)), None)
     if tunnel is not None:
         return f"`{name}` may run another command with `{cut(tunnel, _SHOWN_CHARS)}`"
-    if name in ALWAYS or _is_loader(name) or (use_of(name) is None and plain(name) in ALWAYS):
+    if name in MAY_RUN_ANYTHING or _is_loader(name) or (use_of(name) is None and plain(name) in MAY_RUN_ANYTHING):
         return f"`{name}` runs another command"
     word = _unknown_word(*_known(name, [_Names(one) if at in globs else one for at, one in enumerate(argv[1:], 1)]))
     if word is None:
@@ -89,7 +89,7 @@ def named(argv: Sequence[str], prefix: Sequence[Sequence[str]], globs: Collectio
     words of its arguments, those within a word, with and without its quotes, and the names of files that one may stand
     for, hold each of the rule's prefix. None if they do not. `globs`: as in `runs_another`."""
     name = plain(os.path.basename(argv[0]))
-    if not prefix or name in READERS or not _hands_on(name, argv[1:]):
+    if not prefix or name in RUN_NOTHING or not _hands_on(name, argv[1:]):
         return None
     text = "\0".join(argv[1:])
     within = {*_WITHIN.split(text), *_WITHIN.split(re.sub(_QUOTES, "", text))}

@@ -14,7 +14,7 @@ from outlive.core.base_directories import base_directory, state_directory
 from outlive.core.ids import sha256
 from outlive.core.real_path import real_path
 from outlive.core.record import Value
-from outlive.core.records import Granted, Sandbox
+from outlive.core.records import GrantedSandbox, Sandbox
 from outlive.errors import OutliveError, argument, invalid, misconfigured
 from outlive.parts.sandbox.confinement import visible_paths
 from outlive.parts.sandbox.confinement.search import may_be_there
@@ -89,7 +89,7 @@ def of_variables(env: Mapping[str, str]) -> list[str]:
 
 def resolved(
     *,
-    granted: Granted,
+    granted: GrantedSandbox,
     settings: Settings,
     workspace: str | None,
     homes: list[str],

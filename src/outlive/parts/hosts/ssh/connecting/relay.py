@@ -10,7 +10,7 @@ from outlive.supervisor.event_loop import EventLoop
 
 Request = tuple[Connection, ControlRequest, bytes]
 
-_HELD_S = 3.0  # a reader waits longer than this for its answer
+_HELD_S = 3.0  # after this a held request is refused, before its reader gives up (control_client.py)
 _HINT = "Check with poll what became of it before you repeat it."
 
 
@@ -21,7 +21,7 @@ class Relay:
         self._patience = loop.timer(self._refuse_held)
         self._link = link
         self._name = name
-        self._is_open = False  # our end there has the job
+        self._is_open = False  # the other machine has opened the job, and takes requests
         self._why = ""
         self._count = 0
         self._asked: dict[int, tuple[Connection, str]] = {}

@@ -1,5 +1,5 @@
-"""What a mirror and our end on the other machine say to each other: a JSON object with the name of one
-of these classes, and its values.
+"""Words: what a mirror and our end on the other machine say to each other, in messages of kind WORD
+(wire.py). Each is a JSON object with the name of one of these classes, and its values.
 
 What our end says is checked before it is believed. Its machine may be broken, or have another
 owner by now: a login shell, another program or a person may answer in the place of our end.

@@ -7,7 +7,7 @@ from outlive.core.record import Value
 HTTP_S = 5.0  # one request of the condition `http`
 
 
-class Answered(Value):
+class HttpAnswer(Value):
     """A sentence about it, the status, and the address that it answered at."""
 
     sentence: str

@@ -14,10 +14,10 @@ from outlive.core.ids import short_id
 from outlive.core.records import Definition, Ending
 from outlive.errors import OutliveError, from_os
 from outlive.jobs import acts, lookup
-from outlive.jobs.context import Context, Decided
+from outlive.jobs.context import Context, GateDecision
 from outlive.jobs.starting import boundary, making
 from outlive.jobs.starting.plan import Plan
-from outlive.parts.approvals import asked, facts, written
+from outlive.parts.approvals import answer_file, facts, question_record
 from outlive.parts.approvals.person import is_person
 from outlive.parts.policy.rules import ASK
 from outlive.store import history
@@ -48,18 +48,18 @@ def start(ctx: Context, job: JobDir, plan: Plan | None = None) -> socket.socket 
         refused = FORGOTTEN if plan is None and needs_asker(definition) else _moved(definition)
         if refused is None:
             plan = plan or making.plan_of_created(ctx.caller, job)
-            refused = asked.changed(asked.of(plan.definition), plan.overrides)
+            refused = question_record.changed(question_record.of(plan.definition), plan.overrides)
         if plan is None or refused is not None:
             locks.close()
             _deny(ctx, job, refused)
             return None
         _renew(ctx, job, plan)
         if not history.recorded(job, history.APPROVED):
-            given = written.read(job) or written.Decision()
+            given = answer_file.read(job) or answer_file.Decision()
             history.record(job, history.APPROVED, by=given.by, reason=given.reason)
         ctx.store.mark_live(job.job_id)
         fault_points.at("approve_locked")
-        ctx.decision = Decided(ASK, asked.of(plan.definition).rule)
+        ctx.decision = GateDecision(ASK, question_record.of(plan.definition).rule)
         sock = making.hand_over(ctx, plan, job, locks)
         making.await_start(job, sock, locks)
         return sock
@@ -111,12 +111,12 @@ def settle(ctx: Context, job: JobDir) -> Inspection:
     if inspection.state.state != "created" or inspection.supervised:
         return inspection
     try:
-        given = written.read_or_expire(job, inspection.definition)
+        given = answer_file.read_or_expire(job, inspection.definition)
         if given is None:
             return inspection
-        if given.state != written.APPROVED:
+        if given.state != answer_file.APPROVED:
             _end(job, given)
-        elif ctx.face == "cli" and not written.is_held(job) and is_person(ctx.store):
+        elif ctx.face == "cli" and not answer_file.is_held(job) and is_person(ctx.store):
             start_unheard(ctx, job)
     except (OSError, OutliveError):  # a read-only store, or no process can be made: the next look tries again
         return inspection
@@ -125,19 +125,19 @@ def settle(ctx: Context, job: JobDir) -> Inspection:
 
 def _deny(ctx: Context, job: JobDir, reason: str | None) -> None:
     """End a job that a person approved and that may not start."""
-    given = written.Decision(state=written.DENIED, reason=reason)
+    given = answer_file.Decision(state=answer_file.DENIED, reason=reason)
     _end(job, given)
     acts.never_started(ctx, job.job_id, OutliveError("denied", _message(given)))
 
 
-def _end(job: JobDir, given: written.Decision) -> None:
+def _end(job: JobDir, given: answer_file.Decision) -> None:
     """Write down the end of a job that never ran. Nothing of it runs, its notification commands
     included: they were refused with it."""
     with closing(Locks(job)):
         state = job.read_state()
         if state is None or state.state != "created":
             return
-        by, withdrawn = given.by, given.state == written.WITHDRAWN
+        by, withdrawn = given.by, given.state == answer_file.WITHDRAWN
         reason, ending = ("kill", Ending(cause="kill", by=by)) if withdrawn else ("denied", None)
         ended = unseen_end.failed(job.read_meta(), state, reason, _message(given), ending)
         history.record(job, history.DENIED, by=by, reason=given.reason, state=given.state)
@@ -148,12 +148,12 @@ def _end(job: JobDir, given: written.Decision) -> None:
         job.unmark_live()
 
 
-def _message(given: written.Decision) -> str:
+def _message(given: answer_file.Decision) -> str:
     by = f" by {given.by}" if given.by else ""
     why = f": {given.reason}" if given.reason else ""
     said = {
-        written.EXPIRED: "it was not approved in time",
-        written.WITHDRAWN: f"it was withdrawn{by} before it was approved",
+        answer_file.EXPIRED: "it was not approved in time",
+        answer_file.WITHDRAWN: f"it was withdrawn{by} before it was approved",
     }
     return said.get(given.state, f"it was denied{by}{why}") + "; it never ran"
 
@@ -162,9 +162,9 @@ def hint(job: JobDir, inspection: Inspection) -> str | None:
     """Return what to do about a job that has not started for want of an approval."""
     if inspection.state.state != "created":
         return None
-    if written.read(job) is not None:
+    if answer_file.read(job) is not None:
         return "It is approved and about to start."
-    name, about = short_id(job.job_id), asked.of(inspection.definition)
+    name, about = short_id(job.job_id), question_record.of(inspection.definition)
     why = f": {about.reason}" if about.reason else ""
     long = "" if facts.fits_a_form(inspection.definition) else " It is too long for a form."
     return (

@@ -13,7 +13,7 @@ from outlive.core.members import parse_json
 from outlive.core.record import Record
 from outlive.core.records import APPROVALS, Definition
 from outlive.core.units import seconds_or, timestamp
-from outlive.parts.approvals import asked
+from outlive.parts.approvals import question_record
 from outlive.store import atomic_file
 from outlive.store.job_dir import JobDir
 from outlive.system import fds, locks
@@ -76,7 +76,7 @@ def answer(job: JobDir, state: str, *, by: str | None = None, reason: str | None
 
 def seconds_left(definition: Definition) -> float:
     """Return how long an answer may still take, in seconds."""
-    return max(0.0, seconds_or(asked.of(definition).expires_at, 0) - time.time())
+    return max(0.0, seconds_or(question_record.of(definition).expires_at, 0) - time.time())
 
 
 def hold(job: JobDir) -> int:
@@ -94,8 +94,12 @@ def is_held(job: JobDir) -> bool:
 
 def shown(job: JobDir, definition: Definition) -> dict[str, object]:
     """Return the member `approval` of answers."""
-    request, answer = asked.of(definition), read(job)
-    said = {"state": PENDING if answer is None else answer.state, "rule": request.rule, "reason": request.reason}
+    request, answer = question_record.of(definition), read(job)
+    said = {
+        "state": PENDING if answer is None else answer.state,
+        "rule": request.rule,
+        "reason": request.reason,
+    }
     if answer is None:
         said["expires_at"] = request.expires_at or None
     else:

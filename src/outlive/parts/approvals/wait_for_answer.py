@@ -1,8 +1,8 @@
 """Wait for a person's approval of a job, take the answer, or withdraw the job.
 
 A pending job is `created`. Its directory holds what is asked, and later the answer
-(written.py), so that nothing is lost if the client, the server or the machine goes. What the
-answer leads to is in pending.py. Imported only for jobs that have an approval.
+(answer_file.py), so that nothing is lost if the client, the server or the machine goes. What the
+answer leads to is in after_answer.py. Imported only for jobs that have an approval.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from outlive.jobs import acts, adoption, lookup
 from outlive.jobs.context import Context
 from outlive.jobs.starting.plan import Plan
 from outlive.jobs.told import ownership
-from outlive.parts.approvals import asked, pending, written
+from outlive.parts.approvals import after_answer, answer_file, question_record
 from outlive.parts.approvals.person import require_person
 from outlive.parts.policy import always
 from outlive.store.inspection.inspection import Inspection
@@ -40,10 +40,10 @@ _CHECK_S = 0.05  # between two looks at a job that another process is about to s
 
 def ask(ctx: Context, plan: Plan, job: JobDir, holder: int, deadline: float | None) -> socket.socket | None:
     """Wait for the approval of a job until `deadline` (time.monotonic seconds), and start the job if
-    it is approved. Closes `holder`, as `written.hold` returned it.
+    it is approved. Closes `holder`, as `answer_file.hold` returned it.
 
     Return the socket on which its supervisor reports; None if the job was not started here. Errors:
-    as `pending.start`.
+    as `after_answer.start`.
     """
     try:
         if ctx.later is not None:  # a server goes on with it when this call has been answered
@@ -51,9 +51,9 @@ def ask(ctx: Context, plan: Plan, job: JobDir, holder: int, deadline: float | No
             ctx.later(partial(_hold, ctx, plan, mine, holder))
             holder = -1
         given = _answer(job, deadline)
-        if given is None or given.state != written.APPROVED or holder < 0:
+        if given is None or given.state != answer_file.APPROVED or holder < 0:
             return None
-        return pending.start(ctx, job, plan)
+        return after_answer.start(ctx, job, plan)
     finally:
         if holder >= 0:
             plan.close()
@@ -64,46 +64,46 @@ def _hold(ctx: Context, plan: Plan, job: JobDir, holder: int) -> None:
     """Start a job when it is approved, however long that takes."""
     try:
         given = _answer(job, None)
-        if given is not None and given.state == written.APPROVED:
-            pending.start_unheard(ctx, job, plan)
+        if given is not None and given.state == answer_file.APPROVED:
+            after_answer.start_unheard(ctx, job, plan)
         elif job.is_in_place():
-            pending.settle(ctx, job)
+            after_answer.settle(ctx, job)
     finally:
         plan.close()
         job.close()
         os.close(holder)
 
 
-def _answer(job: JobDir, deadline: float | None) -> written.Decision | None:
+def _answer(job: JobDir, deadline: float | None) -> answer_file.Decision | None:
     """Wait for the answer. Return None if the job was removed or `deadline` (time.monotonic
     seconds) has passed."""
     looks = Looks()
     definition = job.read_meta()
     while job.is_in_place():
-        given = written.read_or_expire(job, definition)
+        given = answer_file.read_or_expire(job, definition)
         if given is not None:
             return given
         now = time.monotonic()
         if deadline is not None and now >= deadline:
             return None
-        until = min(now + written.seconds_left(definition), looks.next())
+        until = min(now + answer_file.seconds_left(definition), looks.next())
         pause((), until if deadline is None else min(until, deadline))
     return None
 
 
 def go_on(ctx: Context, job: JobDir, deadline: float | None, *, given: Given | None, by: str) -> None:
     """Take the answer of the client's user, if there is one and there was none before, and wait until an approved job has
-    started, or until `deadline`. Errors: those of `take` and `pending.start`, and invalid_state unless the caller made the
-    job, and its approval was asked for."""
+    started, or until `deadline`. Errors: those of `take` and `after_answer.start`, and invalid_state unless the caller made
+    the job, and its approval was asked for."""
     inspection = adoption.inspect_and_adopt(ctx, job)
     definition = inspection.definition
-    if not asked.is_asked(definition) or not is_starter(ctx, definition):
+    if not question_record.is_asked(definition) or not is_starter(ctx, definition):
         raise OutliveError("invalid_state", f"job {short_id(job.job_id)} waits for no approval")
     ctx.job_id = job.job_id
-    if given is not None and written.read(job) is None:
+    if given is not None and answer_file.read(job) is None:
         take(ctx, job, *given, by=by)
     answer = _answer(job, deadline)
-    if answer is not None and answer.state == written.APPROVED:
+    if answer is not None and answer.state == answer_file.APPROVED:
         _have_started(ctx, job)
 
 
@@ -128,19 +128,19 @@ def take(ctx: Context, job: JobDir, state: str, always: bool, reason: str | None
         _remember(job.read_meta(), by)
 
 
-def _write(ctx: Context, job: JobDir, state: str, by: str, reason: str | None) -> tuple[written.Decision, bool]:
-    """Record that a person answers, and write the answer down as `written.answer` does. Errors: io_error."""
-    acts.about_to(ctx, "approve" if state == written.APPROVED else "deny", job.job_id, by=by, message=reason)
+def _write(ctx: Context, job: JobDir, state: str, by: str, reason: str | None) -> tuple[answer_file.Decision, bool]:
+    """Record that a person answers, and write the answer down as `answer_file.answer` does. Errors: io_error."""
+    acts.about_to(ctx, "approve" if state == answer_file.APPROVED else "deny", job.job_id, by=by, message=reason)
     try:
-        return written.answer(job, state, by=by, reason=reason)
+        return answer_file.answer(job, state, by=by, reason=reason)
     except OSError as error:
-        raise from_os(f"writing {job.path}/{written.FILE}", error, on="store") from error
+        raise from_os(f"writing {job.path}/{answer_file.FILE}", error, on="store") from error
 
 
 def _remember(definition: Definition, by: str) -> None:
     """Approve the same command, with everything that decides what it does, from now on. Errors: io_error."""
     directory = state_directory(os.environ)
-    key = asked.of(definition).key
+    key = question_record.of(definition).key
     if key is None:
         message = f"it was approved once, not always: no secret could be kept in {always.secret_path(directory)}"
         raise OutliveError("io_error", message, hint="Make it a file of yours with mode 0600, or delete it.")
@@ -157,7 +157,7 @@ def withdraw(ctx: Context, job: JobDir) -> Inspection:
     """Withdraw a pending job. If it was approved at the same moment, wait until it has started and
     return that. Errors: invalid_state, io_error."""
     try:
-        given, _ = written.answer(job, written.WITHDRAWN, by=ownership.actor(ctx.caller, job.read_meta()))
+        given, _ = answer_file.answer(job, answer_file.WITHDRAWN, by=ownership.actor(ctx.caller, job.read_meta()))
     except OSError as error:
         raise from_os(f"withdrawing job {job.job_id}", error, on="store") from error
     inspection = _settled(ctx, job)
@@ -191,15 +191,19 @@ def decide(
     inspection = adoption.inspect_and_adopt(ctx, job)
     require_person(ctx.store, inspection.definition)
     _require_pending(inspection, job)
-    if state == written.APPROVED and pending.needs_asker(inspection.definition) and not written.is_held(job):
+    if (
+        state == answer_file.APPROVED
+        and after_answer.needs_asker(inspection.definition)
+        and not answer_file.is_held(job)
+    ):
         raise OutliveError(
-            "invalid_state", f"it cannot start: {pending.FORGOTTEN}", hint="Deny it, and have it run again."
+            "invalid_state", f"it cannot start: {after_answer.FORGOTTEN}", hint="Deny it, and have it run again."
         )
     given, first = _write(ctx, job, state, by, reason)
     if not first:
         raise _answered(job, given)
     fault_points.at("approve_written")
-    if state == written.APPROVED:
+    if state == answer_file.APPROVED:
         _have_started(ctx, job)
         inspection = adoption.inspect_and_adopt(ctx, job)  # on another host it may still be `created`
         if always:
@@ -209,8 +213,8 @@ def decide(
 
 
 def _require_pending(inspection: Inspection, job: JobDir) -> None:
-    is_asked = asked.is_asked(inspection.definition)
-    given = written.read(job) if is_asked else None
+    is_asked = question_record.is_asked(inspection.definition)
+    given = answer_file.read(job) if is_asked else None
     if given is not None:
         raise _answered(job, given)
     if not is_asked or inspection.state.state != "created":
@@ -221,7 +225,7 @@ def _require_pending(inspection: Inspection, job: JobDir) -> None:
         )
 
 
-def _answered(job: JobDir, given: written.Decision) -> OutliveError:
+def _answered(job: JobDir, given: answer_file.Decision) -> OutliveError:
     by = f" by {given.by}" if given.by else ""
     message = f"job {short_id(job.job_id)} was {given.state} already{by}"
     return OutliveError("invalid_state", message, hint="The first answer counts.")
@@ -231,9 +235,9 @@ def _have_started(ctx: Context, job: JobDir) -> None:
     """Wait until the process that made the job has started it; if that is gone or does not act,
     start it here. Errors: as `start`."""
     until = time.monotonic() + HOLDER_S
-    while written.is_held(job) and time.monotonic() < until:
+    while answer_file.is_held(job) and time.monotonic() < until:
         state = job.read_state()
         if state is None or state.state != "created":
             return
         pause((), time.monotonic() + 0.02)
-    pending.start_unheard(ctx, job)
+    after_answer.start_unheard(ctx, job)

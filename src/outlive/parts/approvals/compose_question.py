@@ -14,10 +14,10 @@ from outlive.jobs import acts
 from outlive.jobs.context import Context, Principal
 from outlive.jobs.starting.gate import OpenQuestion
 from outlive.jobs.starting.plan import Plan
-from outlive.parts.approvals import asked, files
-from outlive.parts.approvals.asked import Approval, GivenInput
+from outlive.parts.approvals import files, question_record
 from outlive.parts.approvals.facts import FORM_CHARS, decides
 from outlive.parts.approvals.person import namespaces
+from outlive.parts.approvals.question_record import Approval, GivenInput
 from outlive.parts.policy.gate import OF_SINKS, sink_commands
 
 MOST_HELD = 100  # jobs for whose approval one server waits: each takes open files
@@ -32,7 +32,7 @@ def ask(ctx: Context, plan: Plan, question: OpenQuestion) -> None:
     _take_room(plan)
     request = _asked(question, plan, _files(ctx.caller, plan))
     acts.about_to_start(ctx, "ask", plan)
-    plan.definition = asked.with_request(plan.definition, request)
+    plan.definition = question_record.with_request(plan.definition, request)
 
 
 def _take_room(plan: Plan) -> None:
@@ -75,7 +75,7 @@ def _asked(question: OpenQuestion, plan: Plan, noted: files.Noted) -> Approval:
         asker=namespaces(),
         input=given,
         file_env=of_files if definition.env_files else None,
-        env_sha256=asked.digest(plan.overrides) if is_checked else None,
+        env_sha256=question_record.digest(plan.overrides) if is_checked else None,
         files=noted.stamps or None,
         unheld=noted.unheld or None,
     )
