@@ -19,11 +19,13 @@ from outlive.store.inspection import handed_over
 from outlive.store.job_dir import JobDir
 from outlive.store.root import Store
 from outlive.supervisor import added
+from support import processes
 from support.cli import Cli
 from support.installed import Installed
 from support.mcp_client import McpRefusal, RawMcp
 from support.pages import CHECKOUT
 from support.ui import Browser, Ui
+from support.wait import until
 
 
 @pytest.mark.parametrize("part", parts.every(), ids=lambda part: part.name)
@@ -566,3 +568,32 @@ def test_no_job_runs_without_the_scope_it_was_to_have(cli: Cli, place: Path) -> 
         assert "the part limits of outlive, which is not installed here; nothing was run" in error["message"]
     assert not Path("ran").exists()
     assert "made with the part limits" in cli.ok("status", job, env=env)["hint"]
+
+
+def test_what_has_ended_stays_until_it_is_removed_without_the_part_that_cleans_up(cli: Cli, place: Path) -> None:
+    looked_at = cli.root / ".collected"
+    job = cli.ok("run", "--wait", "true")["job_id"]
+    until(looked_at.exists, what="the look that a supervisor has at the end of its job")
+    assert processes.wait_gone(place, 60) == {}
+    looked_at.unlink()
+    installed = Installed(place)
+    shutil.rmtree(installed.package / "parts" / "cleanup")
+    env: dict[str, str | None] = {**installed.env}
+    with RawMcp(log=place / "log", command=[*installed.command, "mcp"], env=env) as raw:
+        raw.start()
+        assert raw.call("exec", command="echo here")["output"] == "here\n"
+        assert raw.call("process", action="gc")["error"]["message"].startswith("'gc' is not an action")
+    last = cli.ok("run", "--wait", "true", env=env)["job_id"]
+    assert processes.wait_gone(place, 60) == {}
+    assert not looked_at.exists()
+    assert len(cli.ok("list", "--all", env=env)["jobs"]) == 3
+    assert cli.error("gc", code="invalid_argument", env=env)["message"].startswith("unknown verb")
+    assert "gc" not in {check["name"] for check in cli.ok("doctor", env=env)["checks"]}
+    config = place / "config.toml"
+    config.write_text("[gc]\nmax_jobs = 1\n", encoding="utf-8")
+    for variables in ({"OUTLIVE_CONFIG": str(config)}, {"OUTLIVE_GC_MAX_JOBS": "1"}):
+        error = cli.error("list", code="config_error", env={**env, **variables})
+        assert "of outlive that this" in error["message"] and "is not installed" in error["message"]
+    cli.ok("remove", job, env=env)
+    cli.ok("clear", last, env=env)
+    assert len(cli.ok("list", "--all", env=env)["jobs"]) == 1

@@ -165,6 +165,10 @@ class Part:
     # (supervisor/added.py): takes (Config, environment of the caller), and returns an object of JSON; None: it notes
     # nothing. It is asked right before a job is handed to a supervisor, to the mirror of one on another machine, or to Slurm
     for_supervisor: Mapping[str, str] = {}
+    # What its code needs that works for other jobs in a supervisor whose own job is over (HOUSEKEEPING in the list of parts):
+    # "module:function" that takes Config, and returns an object of JSON; None: it does nothing then. It is asked right before a
+    # job is handed to a supervisor. One part has it
+    housekeeping: str = ""
     # Section of the configuration → "module:function" that takes note of what a caller is about to do (Act), or refuses it: in
     # the process of the caller (a command line or a server), after everything was checked and right before it is done. A
     # process that is killed in the middle has called it. Errors: any; then nothing is done

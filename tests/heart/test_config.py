@@ -13,7 +13,6 @@ import pytest
 from outlive import config
 from outlive.config import KEYS, Config
 from outlive.core import base_directories
-from outlive.core.records import Bounds
 from outlive.errors import OutliveError
 from outlive.store import root
 
@@ -40,7 +39,6 @@ def test_without_a_file_everything_has_its_default() -> None:
     assert found.path is None
     assert found.get("exec", "background_ms") == 10_000
     assert found.get("exec", "timeout_sec") == 1_800
-    assert found.get("gc", "older_than") == "30d"
     assert found.get("shell", "unix") is None
     assert not found.is_set("exec", "background_ms")
 
@@ -98,8 +96,7 @@ def test_a_variable_is_read_as_its_key_wants_it() -> None:
         ("OUTLIVE_EXEC_NOTIFY_ON_EXIT", "no", "exec", "notify_on_exit", False),
         ("OUTLIVE_EXEC_ON_CANCEL", "kill", "exec", "on_cancel", "kill"),
         ("OUTLIVE_EXEC_NOTIFY_ON_EXIT_EMPTY_SUCCESS", "TRUE", "exec", "notify_on_exit_empty_success", True),
-        ("OUTLIVE_GC_OLDER_THAN", "7d", "gc", "older_than", "7d"),
-        ("OUTLIVE_GC_MAX_JOBS", "0", "gc", "max_jobs", 0),
+        ("OUTLIVE_EXEC_QUOTA_BYTES", "0", "exec", "quota_bytes", 0),
     ]
     for name, text, section, key, value in rows:
         assert load(**{name: text}).get(section, key) == value
@@ -126,7 +123,6 @@ def test_what_is_unknown_is_named_with_the_nearest() -> None:
         ("[exec]\nbackgroundms = 5\n", {}, "backgroundms", "background_ms"),
         ("[exce]\n", {}, "", "exec"),
         ("[shel]\nunix = ['sh', '-c']\n", {}, "", "shell"),
-        ("[gc]\nolder_then = '1d'\n", {}, "older_then", "older_than"),
     ]
     for text, variables, said, nearest in rows:
         error = refused(text, **variables)
@@ -135,7 +131,7 @@ def test_what_is_unknown_is_named_with_the_nearest() -> None:
 
 
 def test_an_unknown_key_near_nothing_lists_what_there_is() -> None:
-    assert all(key in str(refused("[gc]\nzzz = 1\n").hint) for key in KEYS["gc"])
+    assert all(key in str(refused("[output]\nzzz = 1\n").hint) for key in KEYS["output"])
 
 
 @pytest.mark.parametrize(
@@ -145,9 +141,7 @@ def test_an_unknown_key_near_nothing_lists_what_there_is() -> None:
         "[exec]\nbackground_ms = '5'\n", "[exec]\nnotify_on_exit = 1\n", '[exec]\non_cancel = "stop"\n',
         "[exec]\ntimeout_sec = -0.5\n", "[exec]\ntimeout_sec = nan\n", "[exec]\ntimeout_sec = inf\n",
         "[shell]\nunix = 'sh -c'\n", "[shell]\nunix = []\n", "[shell]\nunix = ['sh', 1]\n",
-        "[gc]\nolder_than = '30'\n", "[gc]\nolder_than = 'soon'\n", "exec = 1\n", "[[exec]]\nbackground_ms = 1\n",
-        "[gc]\nmax_jobs = -1\n", "[gc]\nmax_percent = 101\n", "[gc]\nmax_percent = -1\n", "[gc]\nmax_bytes = 1.5\n",
-        "[gc]\nmax_bytes = true\n", "[gc]\nolder_than = '7'\n", "[gc]\nautomatic = 'yes'\n",
+        "exec = 1\n", "[[exec]]\nbackground_ms = 1\n", "[exec]\nquota_bytes = 1.5\n", "[exec]\nquota_bytes = true\n",
         "[exec]\nbackground_ms = " + "9" * 5_000, "[exec]\ntimeout_sec = 1e9\n",
         "not toml", "exec]", "[exec", "a = ", "\0", "a = " + "[" * 2_000,
     ],
@@ -161,7 +155,7 @@ def test_a_variable_of_the_wrong_kind_is_refused_and_named() -> None:
         {"OUTLIVE_EXEC_BACKGROUND_MS": "soon"}, {"OUTLIVE_EXEC_BACKGROUND_MS": ""},
         {"OUTLIVE_EXEC_BACKGROUND_MS": "-1"}, {"OUTLIVE_EXEC_TIMEOUT_SEC": "nan"},
         {"OUTLIVE_EXEC_NOTIFY_ON_EXIT": "maybe"}, {"OUTLIVE_SHELL_UNIX": ""},
-        {"OUTLIVE_SHELL_UNIX": "sh 'unfinished"}, {"OUTLIVE_GC_OLDER_THAN": "30"},
+        {"OUTLIVE_SHELL_UNIX": "sh 'unfinished"},
     ]  # fmt: skip
     for variable in rows:
         (name,) = variable
@@ -173,9 +167,9 @@ def test_a_mistake_in_the_file_is_told_with_line_and_column() -> None:
     rows: list[tuple[str, str]] = [
         ("[exec]\na b\n", "line 2, column 3"),
         ("[exec]\nbackground_ms = [1,\n", "line 3, column 1"),
-        ("# one\n[gc]\n  max_jobs = -1\n", "line 3, column 3"),
-        ("[gc]\nmax_jobs = 1\n[exec]\nmax_jobs = 1\n", "line 4, column 1"),
-        ("[gc]\n[exce]\n", "line 2, column 1"),
+        ("# one\n[exec]\n  cleanup_ms = -1\n", "line 3, column 3"),
+        ("[output]\nshow = 'auto'\n[exec]\nshow = 'auto'\n", "line 4, column 1"),
+        ("[output]\n[exce]\n", "line 2, column 1"),
         ("exec.timeout_sec = 'x'\n", "line 1, column 1"),
         ('[exec]\n"timeout_sec" = true\n', "line 2, column 1"),
     ]
@@ -256,21 +250,10 @@ def test_a_file_that_cannot_be_read_is_refused() -> None:
     assert str(path) in refused().message
 
 
-def test_the_share_of_the_file_system_and_what_is_set_are_kept_to_without_a_call_of_gc() -> None:
-    share = Bounds(max_percent=10)
-    assert load().bounds() == share
-    assert load(OUTLIVE_GC_OLDER_THAN="2d").bounds() == Bounds.replace(share, older_than_s=172_800)
-    assert load("[gc]\nmax_jobs = 0\nmax_bytes = 5\n").bounds() == Bounds.replace(share, max_bytes=5)
-    assert load("[gc]\nmax_percent = 0.5\n").bounds() == Bounds.replace(share, max_percent=0.5)
-    assert load("[gc]\nmax_percent = 0\n").bounds() is None, "0 is no bound"
-    assert load("[gc]\nmax_jobs = 3\nautomatic = false\n").bounds() is None
-    assert load("[gc]\nautomatic = true\n").bounds() == share
-
-
 def test_a_number_of_bytes_may_have_a_unit() -> None:
-    found = load('[gc]\nmax_bytes = "10G"\n[exec]\nquota_bytes = "64K"\n', OUTLIVE_EXEC_QUOTA_BYTES="1MB")
-    assert (found.get("gc", "max_bytes"), found.get("exec", "quota_bytes")) == (10 << 30, 1_000_000)
+    found = load('[exec]\nmax_output_bytes = "10G"\nquota_bytes = "64K"\n', OUTLIVE_EXEC_QUOTA_BYTES="1MB")
+    assert (found.get("exec", "max_output_bytes"), found.get("exec", "quota_bytes")) == (10 << 30, 1_000_000)
     with pytest.raises(OutliveError) as caught:
-        load('[gc]\nmax_bytes = "ten"\n')
+        load('[exec]\nquota_bytes = "ten"\n')
     assert caught.value.code == "config_error"
-    assert "gc.max_bytes is not a size" in caught.value.message
+    assert "exec.quota_bytes is not a size" in caught.value.message

@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from itertools import groupby
 
 from outlive import parts, verbs
-from outlive.answers.ending import age_of_deleted
 from outlive.answers.job import is_pending
 from outlive.answers.listing import Listed
 from outlive.cli import stdio, summary
@@ -60,17 +59,7 @@ def _head(answer: dict[str, object], style: Style, *, verbose: bool) -> str:
     if answer["type"] in summary.TYPES and "state" in answer:
         about = summary.of(answer, style)
         return f"{about}\n{fields(answer, style)}" if verbose else about
-    if answer["type"] == "gc" and not verbose:
-        return _deleted(answer)
     return fields(answer, style)
-
-
-def _deleted(answer: dict[str, object]) -> str:
-    would = [job for job in entries_of(answer, "jobs") if job["action"] == "would_delete"]
-    did, count = ("Would delete", len(would)) if answer["dry_run"] else ("Deleted", number_of(answer, "deleted"))
-    left = f"{counted(number_of(answer, 'used_jobs'), 'job')} ({size(number_of(answer, 'used_bytes'))}) {'are' if answer['dry_run'] else 'stay'}"
-    gone = f"{counted(count, 'job')}{visible(age_of_deleted(answer))}, {size(number_of(answer, 'freed_bytes'))}"
-    return f"{did} {gone}; {left} in {visible(text_of(answer, 'root'))}.\n"
 
 
 def error(failure: dict[str, object]) -> str:

@@ -12,8 +12,7 @@ from typing import Any
 from outlive import limits
 from outlive.core.base_directories import base_directory, state_directory
 from outlive.core.record import Record, Value
-from outlive.core.records import LOCAL, Bounds
-from outlive.core.units import duration_ms
+from outlive.core.records import LOCAL
 
 
 class HostSettings(
@@ -78,15 +77,7 @@ KEYS: dict[str, dict[str, Setting]] = {
     },
     "serve": {"workdir": Setting(PATH)},
     "sandbox": {},  # parts/sandbox/settings.py
-    "gc": {
-        "older_than": Setting(DURATION, limits.GC_OLDER_THAN),
-        "max_jobs": Setting("integer"),
-        "max_bytes": Setting("integer"),
-        # Of the file system that the job root is on; 0: no limit
-        "max_percent": Setting("number", limits.GC_MAX_PERCENT, most=100),
-        # The other settings of this section are enforced without a call of gc
-        "automatic": Setting("boolean", True),
-    },
+    "gc": {},  # parts/cleanup/settings.py
     "programs": {},  # NAME = "/path" of a program that outlive runs itself (system/own_programs.py), in the file alone
     "hosts": {},  # [hosts.NAME]: parts/hosts/settings.py, in the file alone
 }
@@ -142,17 +133,6 @@ class Config:
         return self.has(section) or (
             section == "sandbox" and any(one.sandbox or one.network for one in self.hosts().values())
         )
-
-    def bounds(self) -> Bounds | None:
-        """Return what automatic gc enforces: the share of the file system, and what was set. None for nothing."""
-        if not self.get("gc", "automatic"):
-            return None
-        older_than_s = None
-        if self.is_set("gc", "older_than"):
-            older_than_s = duration_ms(self.get("gc", "older_than"), "gc.older_than", bare_unit=None) / 1000
-        most = {key: self.get("gc", key) or None for key in ("max_jobs", "max_bytes", "max_percent")}  # 0: no limit
-        bounds = Bounds(older_than_s=older_than_s, **most)
-        return None if bounds == Bounds() else bounds
 
     def own_paths(self, env: Mapping[str, str]) -> list[str]:
         """Return the files and directories of outlive besides the job root: of the configuration, and

@@ -423,13 +423,3 @@ class State(_WithMembersOfParts):
     def ended_badly(self) -> bool:
         """Whether the job ended in any other way than by itself with exit code 0, or its end is not known."""
         return self.state == "unknown" or (self.finished and (self.state != "exited" or self.exit_code != 0))
-
-
-class Bounds(Record):
-    """What of finished jobs is kept: `older_than_s`, seconds since the end; `max_bytes`, of all jobs; `max_percent`, of the
-    file system. None in any of them means no bound."""
-
-    older_than_s: float | None = None
-    max_jobs: int | None = None
-    max_bytes: int | None = None
-    max_percent: float | None = None

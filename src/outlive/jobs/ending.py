@@ -19,7 +19,7 @@ from outlive.jobs.diagnosis import other_machine
 from outlive.jobs.starting import gate
 from outlive.jobs.told import ownership
 from outlive.launch import engines
-from outlive.store.cleanup import delete as store_delete
+from outlive.store import delete as store_delete
 from outlive.store.deletions import REMOVED, Deletions
 from outlive.store.inspection import handed_over
 from outlive.store.inspection.inspection import Inspection

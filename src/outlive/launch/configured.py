@@ -18,7 +18,7 @@ def for_request(caller: Caller, definition: Definition, *, elsewhere: bool = Fal
     config, env, shell = caller.config, caller.env, definition.shell or caller.shell
     return {
         "sink_shell": [*shell] if elsewhere else own_programs.shell(shell, env),
-        "bounds": config.bounds(),
+        "housekeeping": parts.first("housekeeping", config),
         "own": config.own_paths(env),
         "parts": parts.for_supervisor(config, env),
         "config": config.path,

@@ -50,7 +50,7 @@ _READING = (
     "Still running: wait, until it ends or `until` holds. list: find jobs, "
     "after a restart too. poll: new output. log, tail: any output. status, events: all about it. "
 )
-_CONTROLLING = "write: stdin. submit: text and Enter. {of_parts}kill: end it and its children. remove: delete it; clear: an ended one (job_id=all: each of yours); gc: all old. "
+_CONTROLLING = "write: stdin. submit: text and Enter. kill: end it and its children. remove: delete it; clear: an ended one (job_id=all: each of yours). {of_parts}"
 
 
 def process_description(level: str, of_parts: str) -> str:

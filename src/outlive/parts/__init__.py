@@ -28,6 +28,7 @@ if TYPE_CHECKING:  # a supervisor asks this list for names alone
     )
 
 NAMES = (
+    "cleanup",
     "completion",
     "schema",
     "demo",
@@ -77,7 +78,14 @@ WAIT_HERE = ("after", "chain")
 # The module whose `main` gives such a job to its host at its turn, in a process that its supervisor starts
 AT_TURN = "outlive.parts.after.turn"
 # Section of the configuration → the part that has its keys (`settings`)
-SECTIONS = {"sandbox": "sandbox", "audit": "audit", "policy": "policy", "mcp": "masks", "ports": "ports"}
+SECTIONS = {
+    "sandbox": "sandbox",
+    "audit": "audit",
+    "policy": "policy",
+    "mcp": "masks",
+    "ports": "ports",
+    "gc": "cleanup",
+}
 # Section of the configuration with a table for each name → the part that reads them (`sections`)
 TABLES = {"hosts": "hosts", "queue": "queues"}
 # Parts with code for supervisors: after, approvals, limits, ports and queues do something for a job that has such a member
@@ -88,6 +96,10 @@ IN_SUPERVISOR = ("after", "limits", "ports", "audit", "queues", "approvals")
 # (supervisor/confinement.py) and LOOK (store/inspection/workspace.py). It is not started without
 CONFINES = "sandbox"
 
+# The module of a part whose `work` is done for other jobs in each supervisor, or in the guardian that took over, when its own job
+# is over (supervisor/pair_supervisor.py). It is loaded before any job is known, and is lean as the supervisor itself
+HOUSEKEEPING = "outlive.parts.cleanup.in_supervisor"
+
 # The module of a part whose `render` says where the cursor is, in a fork of the supervisor of a job with a terminal
 # (supervisor/input/terminal.py), which guesses without the part
 EMULATOR = "outlive.parts.terminal.drawing"
@@ -97,7 +109,7 @@ _NOT_GIVEN: tuple[object, ...] = (None, 0, ())
 
 # What declarations name that an answer may need
 _IN_ANSWERS = (
-    *("of_job", "lines_of", "for_person", "about_to", "never_started", "log_lines", "launchers"),
+    *("of_job", "lines_of", "for_person", "about_to", "never_started", "log_lines", "launchers", "housekeeping"),
     *("decoding", "in_place_of", "not_utf_8", "chosen", "telling", "screen", "keyboard", "how_to_answer"),
 )
 

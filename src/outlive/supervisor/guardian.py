@@ -20,7 +20,7 @@ from outlive.store.job_dir import SUPERVISOR_BYTE, JobDir
 from outlive.supervisor import large_code
 from outlive.supervisor.fork_protocol import MESSAGE_BYTES, Pair, read
 from outlive.supervisor.job_fds import Escrow
-from outlive.supervisor.pair_supervisor import PairSupervisor, collect_if_due, last_message
+from outlive.supervisor.pair_supervisor import PairSupervisor, keep_house, last_message
 from outlive.supervisor.request import Request, report_fault
 from outlive.supervisor.starting import takeover
 from outlive.supervisor.supervisor import SURVIVED
@@ -109,7 +109,7 @@ def _outlast(child: int, sock: socket.socket, line: socket.socket, escrow: Escro
         locks_held = _succeed(request, files, escrow)
         for lock in (files["lock1"], *locks_held):  # the job is over, and with it the sign of its life
             os.close(lock)
-        collect_if_due(request)
+        keep_house(request)
     except Exception as error:
         report_fault(request, "guardian", error)
         raise

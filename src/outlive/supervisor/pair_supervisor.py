@@ -13,10 +13,8 @@ import socket
 from collections.abc import Callable
 from contextlib import suppress
 
-from outlive.errors import OutliveError
-from outlive.store.cleanup import automatic
-from outlive.store.root import Store
-from outlive.supervisor import added, large_code
+from outlive import parts
+from outlive.supervisor import large_code
 from outlive.supervisor.fork_protocol import FREE, MESSAGE_BYTES, PREPARE, read, ready
 from outlive.supervisor.job_fds import Escrow
 from outlive.supervisor.request import Request, report_fault
@@ -26,7 +24,7 @@ from outlive.system import fault_points, fds, prctl, signals, tree
 
 PAIR_IDLE_S = 60.0  # a pair ends when it has waited so long for another job
 PAIR_JOBS = 500  # a pair ends after this many jobs: no leak of a library may grow for weeks
-_GC_NICE = 10  # a collection runs behind everything else (nice(2))
+_HOUSEKEEPING = parts.loaded(parts.HOUSEKEEPING)  # now: an update may replace its files
 _SHUT_RD = 0  # sys/socket.h
 
 
@@ -61,7 +59,7 @@ class PairSupervisor:
         self._sock.close()
         if message:
             self._see_through(message, numbers)
-            self._collect()
+            self._keep_house()
 
     def _all(self) -> None:
         idle_s = None  # a pair that had no job is the spare pair of its fork server
@@ -70,7 +68,7 @@ class PairSupervisor:
             if not message:
                 return
             plain = self._see_through(message, numbers)
-            if self._collect() or not plain or number == PAIR_JOBS or tree.children(os.getpid()):
+            if self._keep_house() or not plain or number == PAIR_JOBS or tree.children(os.getpid()):
                 return
             self._let_go()
             fault_points.at("free_cleared")
@@ -116,10 +114,10 @@ class PairSupervisor:
         with suppress(OSError):  # it was killed, or it is stopped and has not read the last ten
             fds.send(self._line, PREPARE, (request,), wait=False)
 
-    def _collect(self) -> bool:
-        """Collect if it is time, and return whether it was: this process takes no other job then."""
+    def _keep_house(self) -> bool:
+        """Return whether there was anything to do: this process takes no other job then."""
         assert self._request is not None
-        return collect_if_due(self._request, self._let_go)
+        return keep_house(self._request, self._let_go)
 
     def _let_go(self) -> None:
         """Be as before the job, which is over, and whose directory may be deleted from here on."""
@@ -143,22 +141,13 @@ def last_message(sock: socket.socket) -> tuple[bytes, list[int]]:
         return fds.receive(sock, MESSAGE_BYTES)
 
 
-def collect_if_due(request: Request, before: Callable[[], None] = lambda: None) -> bool:
-    """Delete jobs that the configuration of the caller does not keep, if it is time to look for them,
-    now that the job of `request` is over and no caller waits for this process. Return whether it was
-    time; `before` is called first then. Never raises."""
-    if request.bounds is None:
+def keep_house(request: Request, before: Callable[[], None] = lambda: None) -> bool:
+    """Do what a part does for other jobs, now that the job of `request` is over and no caller waits for this process. Return
+    whether there was anything to do; `before` is called first then. Never raises."""
+    if _HOUSEKEEPING is None or request.housekeeping is None:
         return False
-    is_due = False
     try:
-        is_due = automatic.is_time(request.root)
-        if is_due:
-            before()
-            os.nice(_GC_NICE)  # for good: only root may go back
-            noting = [one.deleted for one in added.notes_of(request)]
-            automatic.collect(Store.existing(request.root), request.bounds, noting)
-    except (OSError, OutliveError):
-        pass
+        return bool(_HOUSEKEEPING.work(request, request.housekeeping, before))
     except Exception as error:  # noqa: BLE001 - the job is over, whatever is wrong with the others
         report_fault(request, "gc", error)
-    return is_due
+        return True

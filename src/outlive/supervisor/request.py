@@ -11,7 +11,7 @@ from typing import Any
 from outlive.core.members import parse_json
 from outlive.core.real_path import real_path
 from outlive.core.record import Record
-from outlive.core.records import Bounds, Definition, Identity
+from outlive.core.records import Definition, Identity
 from outlive.store import fault_report
 from outlive.store.job_dir import JobDir
 from outlive.system import fds
@@ -45,7 +45,7 @@ class Request(Record):
     own: list[str] = []  # files and directories of outlive besides the root: no notification goes there
     # What parts need to note something elsewhere (Notes in added.py), by their names
     parts: dict[str, dict[str, Any]] = {}
-    bounds: Bounds | None = None  # what of finished jobs is to be kept
+    housekeeping: dict[str, Any] | None = None  # what a part needs that works for other jobs when this one is over
     config: str | None = None  # the path of the file of the caller's configuration; None: there was none
     known: Known = Known()  # what processes that are started for the job later must know to run none of what jobs wrote
 

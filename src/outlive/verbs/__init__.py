@@ -33,7 +33,6 @@ VERBS = {
     "clear": "declarations.ending",
     "remove": "declarations.ending",
     "restart": "declarations.starting",
-    "gc": "declarations.ending",
     "help": "declarations.listing",
     "notices": "programs",
     "mcp": "programs",

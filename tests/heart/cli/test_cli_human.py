@@ -342,12 +342,6 @@ def test_members_of_an_object_are_lines_and_what_agents_get_twice_is_left_out() 
     assert "ID  PATTERN  ONCE\n        w1  x        no" in text
 
 
-def test_a_gc_is_a_sentence() -> None:
-    found: dict[str, Any] = {"root": "/r", "jobs": [], "dry_run": False, "deleted": 2, "used_jobs": 1}
-    text = shown("gc", freed_bytes=2_048, used_bytes=5, older_than="30d", **found)
-    assert text == "Deleted 2 jobs older than 30d, 2 KiB; 1 job (5 B) stay in /r.\n"
-
-
 def test_a_list_with_v_has_owner_directory_and_command() -> None:
     text = human.answer(listed(job(owner="cli", cwd="/x", command=["a", "b c"])), STYLE, verbose=True)
     assert text.splitlines()[0].split()[-3:] == ["OWNER", "DIRECTORY", "COMMAND"]

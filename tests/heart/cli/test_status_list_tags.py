@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from support.cli import Cli, Jobs
-from support.jobs import background, settled
+from support.jobs import background, collected, settled
 from support.tiers import first, only
 from support.wait import until
 
@@ -248,7 +248,7 @@ def test_a_damaged_state_is_said_and_the_job_is_still_listed_and_readable(cli: C
     assert cli.ok("wait", job, "--timeout-ms", "50s")["timed_out"] is False
     cli.error("start", job, code="io_error")
     cli.error("clear", job, code="invalid_state")
-    cli.ok("gc", "--older-than", "1h")
+    collected(cli, "--older-than", "1h")
     assert _listed(cli) == [job], "its directory is young"
     cli.ok("remove", job)
     assert _listed(cli) == []
@@ -308,8 +308,8 @@ def test_a_newer_format_is_an_error_that_says_so_and_is_never_changed(cli: Cli, 
         cli.error(verb, job, code="io_error")
     found = cli.ok("list")
     assert ([one["job_id"] for one in found["jobs"]], found["skipped"]) == ([plain], 1)
-    gc = cli.ok("gc", "--older-than", "0s")
-    assert gc["deleted"] == 1
+    gc = collected(cli, "--older-than", "0s")
+    assert gc is None or gc["deleted"] == 1
     assert (root / job / name).read_bytes() == before
 
 

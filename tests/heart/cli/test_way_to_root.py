@@ -7,12 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from outlive.core.ids import new_id
 from outlive.errors import OutliveError
 from outlive.store import root as root_module
 from outlive.store.root import Store
 from support.cli import Cli
-from support.jobs import UNASKED
 
 STRANGER = 12_345
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root gives a directory to another user")
@@ -118,18 +116,3 @@ def test_users_that_a_container_does_not_have_are_trusted_only_where_root_is_one
     assert not root_module._is_unmapped_root(STRANGER)
     assert not root_module._is_unmapped_root(65_534) or os.geteuid() != 0
     del monkeypatch
-
-
-def test_gc_deletes_only_names_that_outlive_made(cli: Cli, work: Path, root: Path) -> None:
-    cli.ok("run", "true", env=UNASKED)  # its end would delete what `gc` is to count
-    job = new_id()
-    theirs = [".gc-", ".gc-notes", f".gc-{job}", f".gc-{job}-", f".gc-{job}-ABCDEFG", f".gc-{job}-../..", ".tmp-build"]
-    theirs = [name for name in theirs if "/" not in name]
-    ours = f".gc-{job}-ABCDEF"
-    for name in [*theirs, ours, f".tmp-{job}x"]:
-        (root / name).mkdir()
-        (root / name / "file").write_text("text", encoding="ascii")
-        os.utime(root / name, (0, 0))
-    assert cli.ok("gc")["leftovers"] == 1
-    assert not (root / ours).exists()
-    assert all((root / name / "file").exists() for name in [*theirs, f".tmp-{job}x"])

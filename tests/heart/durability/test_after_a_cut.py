@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -102,27 +100,3 @@ def test_a_state_is_unknown_only_if_nothing_tells_it(cli: Cli, root: Path) -> No
     (root / job / "state.json").write_bytes(b"")
     found = cli.ok("status", job)
     assert (found["state"], found["damage"]) == ("unknown", "state.json: it is empty")
-
-
-@pytest.mark.fault("D05")
-def test_gc_deletes_a_job_that_cannot_be_read_by_the_age_of_its_directory(cli: Cli, root: Path) -> None:
-    young, old = (cli.ok("create", "true")["job_id"] for _ in range(2))
-    for job in (young, old):
-        (root / job / "state.json").write_bytes(b"")
-    os.utime(root / old, (1, 1))
-    found: dict[str, dict[str, Any]] = {one["job_id"]: one for one in cli.ok("gc", "--older-than", "1h")["jobs"]}
-    assert (found[young]["action"], found[old]["action"]) == ("skipped", "deleted")
-    assert "state.json: it is empty" in found[old]["reason"] and "directory" in found[old]["reason"]
-    assert not (root / old).exists() and (root / young).exists()
-
-
-def test_gc_keeps_a_job_that_cannot_be_read_while_a_process_of_it_lives(cli: Cli, root: Path) -> None:
-    job = cli.ok("run", "--snapshot-after", "0", "sleep", "600")["job_id"]
-    pair.end_pair(job)
-    for name in ("state.json", "meta.json", "events.ndjson"):
-        (root / job / name).write_bytes(b"")
-    (root / ".live" / job).write_bytes(b"")
-    os.utime(root / job, (1, 1))
-    assert [one["action"] for one in cli.ok("gc", "--older-than", "1h")["jobs"]] == ["skipped"]
-    assert cli.ok("kill", job)["survivors"] == []
-    assert not tree.with_cookie(job)

@@ -171,7 +171,7 @@ class Lines:
 @pytest.fixture
 def lines(monkeypatch: pytest.MonkeyPatch) -> Iterator[Lines]:
     """The lines of one that sees its jobs through without doing anything, and closes no file of this process."""
-    for name, stand_in in {"_see_through": True, "_collect": False, "_let_go": None}.items():
+    for name, stand_in in {"_see_through": True, "_keep_house": False, "_let_go": None}.items():
         monkeypatch.setattr(pair_supervisor.PairSupervisor, name, lambda *_, found=stand_in: found)
     monkeypatch.setattr(signals, "survive", lambda _: None)
     monkeypatch.setattr(prctl, "become_subreaper", lambda: None)

@@ -13,7 +13,7 @@ import pytest
 from outlive.core.records import Machine
 from outlive.system import machine
 from support.cli import Cli, Jobs
-from support.jobs import job_ids
+from support.jobs import collected, job_ids
 from support.processes import is_alive
 from support.wait import until
 
@@ -75,7 +75,7 @@ def test_another_machine_neither_adopts_nor_ends_nor_deletes_a_job(
     for verb in ("remove", "clear"):
         error = cli.error(verb, job, code="invalid_state", env=THERE)
         assert (cli.root / job).is_dir(), error
-    cli.ok("gc", "--older-than", "0s", env=THERE)
+    collected(cli, "--older-than", "0s", env=THERE)
     assert (cli.root / job).is_dir()
     assert not cli.ok("status", job, env=THERE)["supervised"]
     assert is_alive(orphan["pid"])

@@ -12,10 +12,10 @@ import pytest
 
 from outlive import verbs
 from outlive.core.records import CONTROL, READ
-from outlive.store.cleanup.automatic import _COLLECTED
 from support import examples, pair, processes, tasks_client
 from support.cli import Cli
 from support.installed import Installed
+from support.jobs import IS_CLEANED
 from support.jobs import aged as aged_job
 from support.mcp_client import RawMcp
 from support.serve import INITIALIZE, Served
@@ -32,7 +32,8 @@ BOTH_CHANGES = pytest.mark.parametrize("change", first(1, ["removed", "replaced"
 @pytest.fixture(autouse=True)
 def collecting(monkeypatch: pytest.MonkeyPatch, place: Path) -> None:
     """The end of a job has those deleted that ended a week ago."""
-    monkeypatch.setenv("OUTLIVE_GC_OLDER_THAN", "7d")
+    if IS_CLEANED:
+        monkeypatch.setenv("OUTLIVE_GC_OLDER_THAN", "7d")
 
 
 @pytest.fixture
@@ -114,7 +115,7 @@ def test_a_job_goes_on_with_everything_that_it_was_asked_for(
     kinds = {event["type"] for event in server.call("process", action="events", job_id=job)["events"]}
     assert {"started", "adopted", "watch_hit", "output_gap", "notification_delivered", "finished"} <= kinds
     assert "watch_failed" not in kinds
-    until(lambda: not (cli.root / aged).exists(), what="the deletion of what is too old")
+    until(lambda: not (IS_CLEANED and (cli.root / aged).exists()), what="the deletion of what is too old")
     server.call("process", action="remove", job_id=job)
 
 
@@ -148,11 +149,11 @@ def test_a_job_in_a_sandbox_whose_end_no_process_saw_is_left_to_one_that_has_the
     pair.end_both(pair.supervisor(lost))
     pair.end(first_process)
     aged = aged_job(cli, 2000)
-    (cli.root / _COLLECTED).unlink(missing_ok=True)  # the job before may have had jobs deleted
+    (cli.root / ".collected").unlink(missing_ok=True)  # the job before may have had jobs deleted
     old.change(change)
     (work / "go").touch()
     assert cli.ok("wait", plain)["exit_code"] == 0
-    until(lambda: not (cli.root / aged).exists(), what="the deletion of what is too old")
+    until(lambda: not (IS_CLEANED and (cli.root / aged).exists()), what="the deletion of what is too old")
     pair.until_free(cli.root, plain)
     assert "fault" not in {event["type"] for event in cli.ok("events", plain)["events"]}
     assert not list((cli.root / plain).glob("fault*"))

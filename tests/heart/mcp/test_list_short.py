@@ -67,18 +67,3 @@ def test_the_end_of_the_input_is_named_as_what_it_is(mcp_session: McpSession) ->
     assert "Did you mean write" in refused.text
     ended = mcp_session.ok("process", action="write", job_id=job, data="x\n", eof=True, wait_ms=20_000)
     assert ended["state"] == "exited"
-
-
-@ONE_ERA
-def test_gc_names_what_it_keeps_and_why(mcp_session: McpSession) -> None:
-    ended = mcp_session.ok("exec", command="true")["job_id"]
-    left = mcp_session.ok("exec", command="setsid sleep 60 > /dev/null 2>&1 & echo left")["job_id"]
-    runs = mcp_session.ok("exec", command="sleep 60", yield_ms=0)["job_id"]
-    found = mcp_session.call("process", action="gc", older_than="0s")
-    assert "Deleted 1 finished job older than 0s" in found.text
-    assert f"; 2 kept ({runs[-8:]}: it has not ended; {left[-8:]}: something it started still runs)." in found.text
-    kept = mcp_session.call("process", action="gc", older_than="7d").text
-    assert "2 kept" in kept and "within the window" not in kept
-    for job in (left, runs):
-        mcp_session.ok("process", action="kill", job_id=job)
-    mcp_session.error("process", action="status", job_id=ended, code="job_not_found")

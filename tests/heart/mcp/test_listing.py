@@ -179,8 +179,8 @@ def test_what_another_tool_lists_is_not_said_again(tools: dict[str, dict[str, An
 
 def test_an_argument_that_is_not_listed_is_hinted(reader: Tools) -> None:
     with pytest.raises(OutliveError) as raised:
-        reader.read("process", {"action": "gc", "max_job": 3})
-    assert raised.value.hint == "Did you mean max_jobs?"
+        reader.read("process", {"action": "kill", "job_id": "x", "grac_ms": 3})
+    assert raised.value.hint == "Did you mean grace_ms (milliseconds)?"
 
 
 def test_an_argument_of_a_section_that_is_not_configured_is_accepted_but_not_listed() -> None:

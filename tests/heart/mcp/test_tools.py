@@ -52,7 +52,7 @@ def test_two_tools_are_offered_with_schemas_annotations_and_short_instructions(m
     assert "sleep" in texts[0] and "wait" in texts[0]
     assert tools["exec"].input_schema["required"] == ["command"]
     assert tools["process"].input_schema["required"] == ["action"]
-    wanted = "status poll log tail wait write kill list tag_set notify_set clear remove create start restart gc"
+    wanted = "status poll log tail wait write kill list tag_set notify_set clear remove create start restart"
     assert set(wanted.split()) <= set(tools["process"].input_schema["properties"]["action"]["enum"])
     assert (mcp_session.client.protocol_version >= "2026") is (mcp_session.era == "modern")
     with pytest.raises(MCPError):
@@ -271,9 +271,7 @@ def test_every_action_that_starts_or_ends_jobs_answers_in_its_schema_and_in_pros
     assert mcp_session.error("process", action="status", code="job_not_found", job_id=running)
     assert act("remove", job_id=act("spawn", command="sleep 60")["job_id"])["type"] == "remove"
     _settled(root)
-    dry = act("gc", older_than="0s", dry_run=True)
-    assert (dry["dry_run"], len(job_ids(root))) == (True, 2)
-    assert act("gc", older_than="0s")["deleted"] == 2
+    assert len(act("clear", job_id="all")["jobs"]) == 2
     assert job_ids(root) == set()
     assert act("list").text == act("list", all=True).text == "There is no job to list."
 
@@ -361,8 +359,7 @@ def test_list_and_gc_are_about_this_clients_own_jobs(
     assert listed(session, owner="two") == {theirs}
     assert session.ok("process", action="status", job_id=theirs)["owner"] == "two", "every job can be looked at"
     _settled(root)
-    found = session.ok("process", action="gc", older_than="0s")
-    assert (found["deleted"], found["out_of_scope"]) == (1, 2)
+    session.ok("process", action="clear", job_id="all")
     assert job_ids(root) == {theirs, shell}
 
 

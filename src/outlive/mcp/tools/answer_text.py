@@ -15,7 +15,6 @@ from collections.abc import Callable
 
 from outlive import parts, verbs
 from outlive.answers import advice
-from outlive.answers.ending import age_of_deleted
 from outlive.answers.job import Status
 from outlive.answers.listing import Listed
 from outlive.answers.writing import Written
@@ -369,24 +368,6 @@ def _notify_set(answer: Members, _process: bool) -> tuple[str, list[str]]:
     return "", [*lines, *([f"Set as well: {', '.join(others)}."] if others else []), *sentences.hint(answer)]
 
 
-def _gc(answer: Members, _process: bool) -> tuple[str, list[str]]:
-    dry = answer.get("dry_run")
-    would = sum(job.get("action") == "would_delete" for job in entries_of(answer, "jobs"))
-    count = would if dry else number_of(answer, "deleted")
-    word = "Would delete" if dry else "Deleted"
-    freed = f"{answer.get('freed_bytes') or 0:,} bytes"
-    age = age_of_deleted(answer)
-    is_window_alone = not count and answer.get("skipped") and age and not age.endswith(" 0s")
-    every = "; older_than=0s takes all that have ended" if is_window_alone else ""
-    others = number_of(answer, "out_of_scope")
-    left = f" Not yours, and left alone: {counted(others, 'job')}." if others else ""
-    return "", [
-        f"{word} {counted(count, 'finished job')}{age} ({freed}); {answer.get('skipped') or 0} kept{sentences.kept(answer)}{every}.{left}",
-        f"All jobs together: {counted(number_of(answer, 'used_jobs'), 'job')}, {answer.get('used_bytes') or 0:,} bytes on disk.",
-        *sentences.hint(answer),
-    ]
-
-
 def _help(answer: Members, _process: bool) -> tuple[str, list[str]]:
     return "", [f"{action}: {does}" for action, does in object_of(answer, "actions").items()] or ["No actions."]
 
@@ -422,7 +403,6 @@ _BY_TYPE: dict[str, Callable[[Members, bool], tuple[str, list[str]]]] = {
     "clear": _removed,
     "remove": _removed,
     "notify_set": _notify_set,
-    "gc": _gc,
     "help": _help,
 }
 

@@ -6,7 +6,6 @@ import json
 
 from outlive import parts, verbs
 from outlive.answers import advice
-from outlive.answers.ending import IN_WINDOW
 from outlive.answers.job import is_pending
 from outlive.core.ids import short_id
 from outlive.core.members import Members, entries_of, number_of, object_of, text_of, texts_of
@@ -20,7 +19,6 @@ from outlive.verbs import envelope
 _LONG_CHARS = 2_000  # of output, from which on we say how much there is: a client may cut it
 _FOLLOW_UP = "Use process poll/log/wait/write/kill."
 _PIPE_CLOSED = 141  # of a stage that wrote more than the next wanted to read
-_KEPT_JOBS = 4  # named of those that gc kept
 _TOLD_IN_OUTPUT = "not shown: log job_id={} since_seq="  # as render/head_and_tail.py words it
 
 
@@ -298,16 +296,6 @@ def command_line(command: object) -> str:
 
 def duration_of(answer: Members, key: str) -> str:
     return duration(number_of(answer, key))
-
-
-def kept(answer: Members) -> str:
-    """Return which jobs gc kept for another reason than their age, and why: the first few."""
-    jobs = [
-        job for job in entries_of(answer, "jobs") if job.get("action") == "skipped" and job.get("reason") != IN_WINDOW
-    ]
-    named = [f"{short_id(text_of(job, 'job_id'))}: {job.get('reason')}" for job in jobs[:_KEPT_JOBS]]
-    more = [f"{len(jobs) - len(named)} more"] if len(jobs) > len(named) else []
-    return f" ({'; '.join([*named, *more])})" if named else ""
 
 
 def declared(answer: Members) -> list[str]:

@@ -21,7 +21,7 @@ _OF_THE_HEART: dict[str, Check | None] = {
     "root": root.root,
     "file_system": root.file_system,
     "space": root.space,
-    "gc": root.automatic,
+    "gc": None,
     "jobs": jobs.jobs,
     "supervision": jobs.supervision,
     "processes": processes.processes,

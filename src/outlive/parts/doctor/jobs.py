@@ -14,8 +14,8 @@ from outlive.errors import OutliveError
 from outlive.jobs.control_client import ControlClient
 from outlive.jobs.processes import stopped
 from outlive.parts.finding import CheckContext, Finding, ok, unopened, warn
+from outlive.store import delete
 from outlive.store.atomic_file import Damaged
-from outlive.store.cleanup import surplus
 from outlive.store.inspection import inspect
 from outlive.store.job_dir import IO, META, SEEN, STATE, JobDir
 from outlive.system import process
@@ -36,7 +36,7 @@ def jobs(context: CheckContext) -> Finding:
     for job_id in ids:
         try:
             with JobDir.open(context.store, job_id) as job:
-                size += surplus.bytes_of_job(job)
+                size += delete.bytes_of_job(job)
                 spoiled += [f"{job_id}/{name}" for name in _spoiled(job)]
                 tracebacks += [os.path.join(job.path, name) for name in job.fault_names()]
         except (OSError, OutliveError):

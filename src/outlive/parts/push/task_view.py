@@ -22,6 +22,7 @@ from collections.abc import Callable
 
 from mcp import types
 
+from outlive import limits
 from outlive.core.ids import short_id
 from outlive.core.units import duration_ms, seconds_or, timestamp
 from outlive.errors import OutliveError
@@ -180,7 +181,7 @@ def _updated_at(inspection: Inspection, output_s: float | None) -> str:
 
 def _ttl_ms(ctx: Context, inspection: Inspection) -> int:
     """Return the time to live, from creation: `gc` counts from the end of a job, and deletes no running one."""
-    retention = duration_ms(ctx.config.get("gc", "older_than"), "gc.older_than")
+    retention = duration_ms(ctx.config.set_in("gc").get("older_than", limits.GC_OLDER_THAN), "gc.older_than")
     return _age_ms(inspection) + retention
 
 

@@ -1,10 +1,10 @@
 """What ends jobs, and deletes them."""
 
 from outlive import limits
-from outlive.answers.ending import ALL, Collected, Deleted, Killed
+from outlive.answers.ending import ALL, Deleted, Killed
 from outlive.core.records import CONTROL
 from outlive.verbs.shared_args import with_those_of_parts
-from outlive.verbs.spec import BOOL, ENDED_JOB_ID, FLOAT, INT, JOB, JOB_ID, MS, STR, STRS, Arg, Verb
+from outlive.verbs.spec import ENDED_JOB_ID, JOB, JOB_ID, MS, STR, STRS, Arg, Verb
 
 TAGS = Arg("tags", STRS, "All jobs of yours with this tag, or a tag below it: project.*; of several, jobs with all (CLI: of this "
            "directory).", default=(), cli="--tag", aliases=("tag",), metavar="TAG", hidden="mcp")  # fmt: skip
@@ -69,25 +69,3 @@ REMOVE = Verb(
     right=CONTROL,
     result=Deleted,
 )
-GC = Verb(
-    "gc",
-    f"Delete jobs that ended long ago (by default over {limits.GC_OLDER_THAN}).",
-    "outlive.verbs.gc:gc",
-    group="End and delete",
-    long=True,
-    args=(
-        Arg("dry_run", BOOL, "Show what would be deleted, and delete nothing.", default=False, hidden="mcp"),
-        Arg("older_than", STR, f"Delete jobs that ended longer ago than this, such as 7d or 24h; 0s: all that have ended "
-            f"(default {limits.GC_OLDER_THAN}).", metavar="DURATION",
-            mcp_help=f"ended longer ago (default {limits.GC_OLDER_THAN}; 0s: all)"),
-        Arg("max_jobs", INT, "Keep at most this many finished jobs, the newest; 0: no limit.", minimum=0, hidden="mcp", metavar="N"),
-        Arg("max_bytes", INT, "Keep jobs of at most this many bytes in all; the job that ended first goes first. 0: no limit.", minimum=0,
-            hidden="mcp", metavar="SIZE"),
-        Arg("max_percent", FLOAT, f"Keep jobs of at most this part of the file system (default {limits.GC_MAX_PERCENT}); "
-            "those of the last day go only if nothing else helps. 0: no limit.", minimum=0, maximum=100, hidden="mcp",
-            metavar="PERCENT"),
-    ),
-    right=CONTROL,
-    result=Collected,
-    detail="Running jobs are never touched. --older-than needs a unit: s, m, h, d or w.",
-)  # fmt: skip

@@ -29,7 +29,7 @@ from outlive.parts.hosts.far.step import used
 from outlive.parts.hosts.ssh.connecting import wire, words
 from outlive.parts.hosts.ssh.connecting.words import Follow, Word
 from outlive.parts.sandbox.confinement import bubblewrap
-from outlive.store.cleanup import delete
+from outlive.store import delete
 from outlive.store.inspection.inspection import Inspection
 from outlive.store.job_dir import LOGS, JobDir
 from outlive.store.root import Store

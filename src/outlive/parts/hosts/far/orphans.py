@@ -14,8 +14,7 @@ from collections.abc import Iterable, Iterator
 from outlive.core.ids import is_id
 from outlive.core.units import seconds_or
 from outlive.errors import OutliveError
-from outlive.store import atomic_file
-from outlive.store.cleanup import delete
+from outlive.store import atomic_file, delete
 from outlive.store.job_dir import JobDir
 from outlive.store.root import Store
 from outlive.system import fds

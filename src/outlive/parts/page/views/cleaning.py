@@ -5,7 +5,7 @@ from __future__ import annotations
 from outlive.errors import OutliveError, invalid
 from outlive.jobs import adoption, lookup
 from outlive.jobs.context import Context
-from outlive.store.cleanup import surplus
+from outlive.store import delete
 from outlive.system.waiting import checkpoint
 
 MOST_JOBS = 400  # of one call
@@ -23,7 +23,7 @@ def ended(ctx: Context, jobs: list[str]) -> dict[str, int]:
             with lookup.open_job(ctx, job_id) as job:
                 inspection = adoption.inspect_and_adopt(ctx, job)
                 if inspection.state.finished and not inspection.supervised:
-                    sizes[job.job_id] = surplus.bytes_of_job(job)
+                    sizes[job.job_id] = delete.bytes_of_job(job)
         except (OutliveError, OSError):  # it was removed
             continue
     return sizes

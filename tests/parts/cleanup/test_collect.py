@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from outlive.core.ids import new_id
-from outlive.core.records import Bounds
-from outlive.store.cleanup import automatic
-from outlive.store.cleanup.automatic import _COLLECTED, collect
-from outlive.store.cleanup.surplus import Ended, too_many
+from outlive.parts.cleanup import automatic
+from outlive.parts.cleanup.automatic import _COLLECTED, collect
+from outlive.parts.cleanup.bounds import Bounds
+from outlive.parts.cleanup.surplus import Ended, too_many
 from outlive.store.root import Store
 from outlive.system import fault_points
 from support import pair, processes

@@ -1,42 +1,13 @@
-"""Which finished jobs are too many: by age, by number, by the bytes of the whole store, and by its
-share of the file system; and how much of the disk jobs take. Decides; deletes nothing."""
+"""Which finished jobs are too many: by age, by number, by the bytes of the whole store, and by its share of the file system.
+Decides; deletes nothing."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from contextlib import suppress
 
 from outlive.core.record import Value
-from outlive.core.records import Bounds
-from outlive.errors import OutliveError
-from outlive.store.job_dir import IO, SEEN, JobDir
-from outlive.system.fds import DIRECTORY, Closing
-
-
-def bytes_of_job(job: JobDir) -> int:
-    """Return how many bytes deleting the directory of a job gives back. Errors: OSError."""
-    total, inner = _bytes_in(job.fd)
-    for name in inner:
-        if name in (IO, SEEN):
-            try:
-                fd = os.open(name, DIRECTORY, dir_fd=job.fd)
-            except OSError:
-                continue
-            with Closing(fd):
-                total += _bytes_in(fd)[0]
-    return total
-
-
-def bytes_of_jobs(path: str, root: int, ids: Iterable[str]) -> int:
-    """Return how many bytes deleting all of these jobs would give back."""
-    total = 0
-    for job_id in ids:
-        with suppress(OSError, OutliveError):  # a link, or deleted meanwhile
-            fd = os.open(job_id, DIRECTORY, dir_fd=root)
-            with JobDir(path, job_id, fd) as job:
-                total += bytes_of_job(job)
-    return total
+from outlive.parts.cleanup.bounds import Bounds
 
 
 def bytes_of_share(root: int, percent: float | None) -> int | None:
@@ -46,20 +17,6 @@ def bytes_of_share(root: int, percent: float | None) -> int | None:
         return None
     status = os.statvfs(root)
     return int(status.f_blocks * status.f_frsize * percent / 100) or None
-
-
-def _bytes_in(fd: int) -> tuple[int, list[str]]:
-    """Return the bytes that what is in a directory takes, and the names of the directories in it."""
-    total, inner = 0, []
-    with os.scandir(fd) as entries:
-        for entry in entries:
-            try:
-                total += entry.stat(follow_symlinks=False).st_blocks * 512
-            except FileNotFoundError:  # its supervisor has renamed it meanwhile
-                continue
-            if entry.is_dir(follow_symlinks=False):
-                inner.append(entry.name)
-    return total, inner
 
 
 # Seconds since the end of a job: automatic gc, and any gc for the share of the file system, deletes no younger one

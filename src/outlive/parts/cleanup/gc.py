@@ -9,16 +9,16 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
 from outlive import limits
-from outlive.answers.ending import IN_WINDOW, Collected, Decided, KeptTo, Totals
-from outlive.core.records import Bounds
 from outlive.core.units import duration_ms, seconds_or
 from outlive.errors import OutliveError, argument
 from outlive.jobs import acts, lookup
 from outlive.jobs.context import Context
 from outlive.jobs.told import ownership
-from outlive.store.cleanup import delete as store_gc
-from outlive.store.cleanup import surplus
-from outlive.store.cleanup.surplus import Ended, Share
+from outlive.parts.cleanup import GC, leftovers, settings, surplus
+from outlive.parts.cleanup.answers import IN_WINDOW, Collected, Decided, KeptTo, Totals
+from outlive.parts.cleanup.bounds import Bounds
+from outlive.parts.cleanup.surplus import Ended, Share
+from outlive.store import delete
 from outlive.store.deletions import Deletions
 from outlive.store.inspection import inspect
 from outlive.store.inspection.inspection import Inspection
@@ -63,21 +63,21 @@ def gc(
         totals=sweep.totals(),
         # Leftovers no longer tell whose they were, so callers behind a wall neither delete nor
         # count them
-        leftovers=store_gc.clean(ctx.store, dry_run=dry_run) if ctx.caller.wall is None else 0,
+        leftovers=leftovers.clean(ctx.store, dry_run=dry_run) if ctx.caller.wall is None else 0,
         bounds=KeptTo(**kept, share_bytes=limit),
-        automatic=ctx.config.bounds() is not None,
+        automatic=settings.bounds(ctx.config) is not None,
     )
 
 
 def _bound(ctx: Context, key: str, given: float | None) -> Any:
     """Return a bound as the call or the configuration has it; None for 0, which means no limit."""
-    return (ctx.config.get("gc", key) if given is None else given) or None
+    return (settings.value(ctx.config, key) if given is None else given) or None
 
 
 def _window(ctx: Context, given: str | None) -> tuple[str, str]:
     if given is not None:
         return given, "flag"
-    return ctx.config.get("gc", "older_than"), "config" if ctx.config.is_set("gc", "older_than") else "default"
+    return settings.value(ctx.config, "older_than"), "config" if ctx.config.is_set(GC, "older_than") else "default"
 
 
 class _Sweep:
@@ -118,7 +118,7 @@ class _Sweep:
     def _look(self, job_id: str) -> tuple[int, float, Inspection]:
         with lookup.open_known(self._ctx.caller, job_id) as job:
             changed = os.fstat(job.fd).st_mtime  # before anything is written into it
-            return surplus.bytes_of_job(job), changed, inspect.inspect_job(job)
+            return delete.bytes_of_job(job), changed, inspect.inspect_job(job)
 
     def _take(self, job_id: str, size: int, changed: float, inspection: Inspection) -> None:
         self._used_jobs += 1
@@ -166,12 +166,12 @@ class _Sweep:
                 self._skip(one.job_id, self._states[one.job_id], IN_WINDOW, one.bytes)
 
     def _delete(self, one: Ended, why: str, record: Deletions) -> int:
-        """Return how many bytes deleting the job gave back. Errors: as store/cleanup/delete.py."""
+        """Return how many bytes deleting the job gave back. Errors: as store/delete.py."""
         if self._dry_run:
             return one.bytes
         scope = self._scopes[one.job_id]
         with lookup.open_known(self._ctx.caller, one.job_id) as job:
-            return store_gc.delete(
+            return delete.delete(
                 self._ctx.store, job, one.bytes, lambda freed: record.note(one.job_id, scope, why, freed)
             )
 

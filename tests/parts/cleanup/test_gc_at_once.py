@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 
-from outlive.verbs import gc
+from outlive.parts.cleanup import gc
 
 
 def test_items_come_in_their_order_with_what_was_returned_or_raised() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 from contextlib import closing
@@ -13,19 +12,16 @@ from pathlib import Path
 import pytest
 
 from outlive.answers.ending import Deleted, DeletedJob
-from outlive.core.ids import new_id
 from outlive.errors import OutliveError
 from outlive.jobs import ending, several
-from outlive.store.cleanup import surplus
-from outlive.store.cleanup.delete import delete
+from outlive.store import delete
 from outlive.store.job_dir import JobDir, Locks
 from outlive.store.root import Store
 from outlive.verbs import remove
 from support import processes, trees
 from support.cli import Cli, Jobs
 from support.contexts import context_of
-from support.jobs import UNASKED, aged, background, settled
-from support.mounts import Mounts
+from support.jobs import UNASKED, background, settled
 from support.wait import until
 
 
@@ -144,145 +140,13 @@ def test_deleting_follows_no_link_out_of_the_job(cli: Cli, root: Path, place: Pa
     assert (place / "precious" / "file").read_text() == "kept"
 
 
-# --- gc ------------------------------------------------------------------------------------------------------------
-
-
-def test_gc_deletes_what_ended_before_the_window_and_nothing_else(cli: Cli, jobs: Jobs, root: Path) -> None:
-    old, young = aged(cli, 31), aged(cli, 29)
-    running, created = background(cli), cli.ok("create", "true")["job_id"]
-    found = cli.ok("gc")
-    assert (found["older_than"], found["older_than_source"], found["dry_run"]) == ("30d", "default", False)
-    assert (found["deleted"], found["skipped"], found["root"]) == (1, 3, str(root))
-    assert found["freed_bytes"] > 0
-    actions = {one["job_id"]: one["action"] for one in found["jobs"]}
-    assert actions == {old: "deleted", young: "skipped", running: "skipped", created: "skipped"}
-    assert _left(root) == {young, running, created}
-    jobs.end()
-
-
-def test_a_dry_run_deletes_nothing_and_says_what_it_would(cli: Cli, root: Path) -> None:
-    old, young = aged(cli, 8), aged(cli, 6)
-    found = cli.ok("gc", "--older-than", "7d", "--dry-run")
-    assert (found["deleted"], found["dry_run"], found["older_than"], found["older_than_source"]) == (
-        0,
-        True,
-        "7d",
-        "flag",
-    )
-    assert found["freed_bytes"] == sum(one["bytes"] for one in found["jobs"] if one["action"] == "would_delete") > 0
-    assert {one["job_id"]: one["action"] for one in found["jobs"]} == {old: "would_delete", young: "skipped"}
-    assert _left(root) == {old, young}
-
-
-@pytest.mark.parametrize(("window", "days"), [("36h", 1.5), ("3600s", 1 / 24)])
-def test_a_window_is_given_with_its_unit(cli: Cli, root: Path, window: str, days: float) -> None:
-    old, young = aged(cli, days * 1.1), aged(cli, days * 0.9)
-    assert cli.ok("gc", "--older-than", window)["deleted"] == 1
-    assert _left(root) == {young}
-    assert old != young
-
-
-def test_a_window_without_a_unit_is_refused_and_nothing_is_deleted(cli: Cli, root: Path) -> None:
-    old = aged(cli, 400)
-    for window in ("7", "0", "", "d", "-1d", "7y", "soon", "1e3d"):
-        error = cli.error("gc", f"--older-than={window}", code="invalid_argument")
-        assert error["details"]["field"] == "--older-than"
-    assert _left(root) == {old}
-
-
-def test_the_newest_jobs_are_kept_up_to_a_number(cli: Cli, jobs: Jobs, root: Path) -> None:
-    made = [settled(cli) for _ in range(4)]
-    running = background(cli)
-    found = cli.ok("gc", "--max-jobs", "2")
-    assert found["deleted"] == 2
-    assert _left(root) == {*made[2:], running}
-    gone = cli.error("status", made[0], code="job_not_found")["message"]
-    assert gone.endswith("because there were more finished jobs than are kept (its max_jobs)")
-    assert cli.ok("gc", "--max-jobs", "0")["deleted"] == 0, "0 is no limit"
-    assert cli.ok("gc", "--max-jobs", "1")["deleted"] == 1
-    assert _left(root) == {made[3], running}
-    jobs.end()
-
-
-def test_many_jobs_are_deleted_at_once_and_each_is_counted(cli: Cli, root: Path) -> None:
-    old, young = aged(cli, 31), aged(cli, 29)
-    many = {old} | {new_id() for _ in range(30)}
-    for job in many - {old}:
-        shutil.copytree(root / old, root / job)
-    would = cli.ok("gc", "--dry-run")
-    found = cli.ok("gc")
-    assert {one["job_id"] for one in found["jobs"] if one["action"] == "deleted"} == many
-    assert {one["job_id"] for one in would["jobs"] if one["action"] == "would_delete"} == many
-    assert (found["deleted"], found["skipped"], found["used_jobs"]) == (31, 1, 1)
-    assert found["freed_bytes"] == would["freed_bytes"] > 0
-    assert _left(root) == {young}
-
-
 def test_what_was_measured_before_is_not_measured_again(cli: Cli, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     job = settled(cli)
-    monkeypatch.setattr(surplus, "bytes_of_job", lambda _: pytest.fail("it was measured"))
+    monkeypatch.setattr(delete, "bytes_of_job", lambda _: pytest.fail("it was measured"))
     store = Store.existing(str(root))
     with closing(store), JobDir.open(store, job) as directory:
-        assert delete(store, directory, 4_711) == 4_711
+        assert delete.delete(store, directory, 4_711) == 4_711
     assert _left(root) == set()
-
-
-def test_another_file_system_inside_a_job_is_not_emptied(cli: Cli, root: Path, place: Path, mount: Mounts) -> None:
-    job = aged(cli, 31)
-    within = mount(str((root / job / "mounted").relative_to(place)), "size=1m,mode=700")
-    (within / "kept").write_text("kept")
-    try:
-        assert cli.ok("gc")["deleted"] == 0
-        assert [path.read_text() for path in root.rglob("kept")] == ["kept"]
-    finally:
-        for left in root.glob(f".gc-{job}-*"):
-            left.rename(root / job)
-
-
-def test_the_newest_jobs_are_kept_up_to_a_size(cli: Cli, root: Path) -> None:
-    made = [settled(cli, "head -c 300000 /dev/zero") for _ in range(3)]
-    assert cli.ok("gc", "--max-bytes", "700KB")["deleted"] == 1
-    assert _left(root) == set(made[1:])
-    assert cli.ok("gc", "--max-bytes", "0")["deleted"] == 0, "0 is no limit"
-    assert cli.ok("gc", "--max-bytes", "1")["deleted"] == 2
-
-
-def test_the_configuration_sets_the_window_and_the_limits(cli: Cli, root: Path) -> None:
-    old, young = aged(cli, 8), aged(cli, 6)
-    found = cli.ok("gc", "--dry-run", env={"OUTLIVE_GC_OLDER_THAN": "7d"})
-    assert (found["older_than"], found["older_than_source"]) == ("7d", "config")
-    assert cli.ok("gc", env={"OUTLIVE_GC_MAX_JOBS": "1"})["deleted"] == 1
-    assert _left(root) == {young}
-    assert old not in _left(root)
-
-
-@pytest.mark.fault("F24")
-def test_a_finished_job_whose_descendants_live_is_skipped(cli: Cli, jobs: Jobs, root: Path) -> None:
-    job = _done(cli, "sleep 60 & true")
-    found = cli.ok("gc", "--older-than", "0s")
-    assert (found["deleted"], found["jobs"][0]["action"]) == (0, "skipped")
-    assert _left(root) == {job}
-    jobs.end()
-
-
-@pytest.mark.fault("F07")
-def test_gc_deletes_half_deleted_jobs_and_old_half_made_ones(cli: Cli, root: Path) -> None:
-    job = _done(cli)
-    hidden = [root / f".gc-{job}-ABCDEF", root / f".tmp-{job[:-1]}0", root / f".tmp-{job[:-1]}1"]
-    for path in hidden:
-        path.mkdir()
-        (path / "stdout.log").write_text("x")
-    os.utime(hidden[1], (0, 0))
-    assert cli.ok("gc", "--dry-run")["leftovers"] == 2
-    found = cli.ok("gc")
-    assert (found["leftovers"], found["deleted"]) == (2, 0)
-    assert _left(root) == {job, hidden[2].name}
-    assert [one["job_id"] for one in cli.ok("list", "--all")["jobs"]] == [job]
-
-
-def test_gc_of_an_empty_root_is_answered(cli: Cli) -> None:
-    found = cli.ok("gc")
-    assert (found["deleted"], found["skipped"], found["jobs"], found["freed_bytes"]) == (0, 0, [], 0)
 
 
 def test_a_job_that_another_call_removes_meanwhile_keeps_no_other_from_being_cleared(

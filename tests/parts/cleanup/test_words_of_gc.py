@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from outlive.cli import human
@@ -23,3 +25,11 @@ def test_an_age_is_said_only_of_jobs_that_went_for_their_age(cli: Cli, dry: tupl
         did = "Would delete" if dry else "Deleted"
         assert f"{did} {count} finished {jobs}{age} (" in answer_text.render(found, process=True)
         assert f"{did} {count} {jobs}{age}, " in human.answer(found, Style())
+
+
+def test_a_gc_is_a_sentence() -> None:
+    found: dict[str, Any] = {"root": "/r", "jobs": [], "dry_run": False, "deleted": 2, "used_jobs": 1}
+    text = human.answer(
+        {"ok": True, "type": "gc", "freed_bytes": 2_048, "used_bytes": 5, "older_than": "30d", **found}, Style()
+    )
+    assert text == "Deleted 2 jobs older than 30d, 2 KiB; 1 job (5 B) stay in /r.\n"

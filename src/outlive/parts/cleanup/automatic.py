@@ -14,12 +14,13 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 
-from outlive.core.records import Bounds, State
+from outlive.core.records import State
 from outlive.core.units import seconds_of
 from outlive.errors import OutliveError
-from outlive.store import atomic_file
-from outlive.store.cleanup import delete, surplus
-from outlive.store.cleanup.surplus import Ended, Share
+from outlive.parts.cleanup import leftovers, surplus
+from outlive.parts.cleanup.bounds import Bounds
+from outlive.parts.cleanup.surplus import Ended, Share
+from outlive.store import atomic_file, delete
 from outlive.store.deletions import Deletions
 from outlive.store.inspection import completion, inspect, workspace
 from outlive.store.job_dir import JobDir
@@ -53,9 +54,9 @@ def collect(store: Store, bounds: Bounds, noting: Sequence[Callable[[str, str, s
 
 
 def _sweep(store: Store, bounds: Bounds, now: float, deletions: Deletions) -> int:
-    delete.clean(store, dry_run=False)
+    leftovers.clean(store, dry_run=False)
     limit = surplus.bytes_of_share(store.fd, bounds.max_percent)
-    if limit is not None and surplus.bytes_of_jobs(store.path, store.fd, store.ids()) <= limit:
+    if limit is not None and delete.bytes_of_jobs(store.path, store.fd, store.ids()) <= limit:
         limit = None
     if limit is None and bounds == Bounds(max_percent=bounds.max_percent):
         return 0
@@ -99,7 +100,7 @@ class _Survey:
         foreign = False
         try:
             with JobDir.open(self._store, job_id) as job:
-                size = surplus.bytes_of_job(job) if self._sizes else 0
+                size = delete.bytes_of_job(job) if self._sizes else 0
                 state = job.read_state() or State(job_id=job_id)
                 # It may have been running when the machine went down. Without the code its end is left to a reader
                 if not state.finished and workspace.is_at_hand(job.read_meta().sandbox):
