@@ -381,7 +381,7 @@ LOADS: dict[str, tuple[list[str], str, Callable[[str], bool]]] = {
     "a verb": (
         [*OUTLIVE[1:], "list"],
         "outlive.verbs.list",
-        under("outlive.verbs.run", "outlive.verbs.gc"),
+        under("outlive.verbs.run", "outlive.parts.cleanup.gc"),
     ),
     # Loading the SDK takes a second or more, and whoever starts a server connects at once
     "a server before it listens": (
