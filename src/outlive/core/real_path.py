@@ -1,4 +1,4 @@
-"""Where a path leads."""
+"""Where a path leads, and which links decide that."""
 
 from __future__ import annotations
 
@@ -8,13 +8,19 @@ _MOST_LINKS, _LONGEST = 40, 4_096  # the kernel follows no more, and takes no lo
 
 
 def real_path(path: str) -> str:
-    """Return a path without links, and without what is in it of `..`. Of one that leads nowhere, because of more links than
-    the kernel follows or a length that it does not take, the path as it is given: a job may have left it, and
-    os.path.realpath(3) calls itself for each link, and looks at each of any number of steps. Errors: TypeError for no path,
+    """Return a path without links, and without what is in it of `..`; one that the kernel does not follow as it is given.
+    os.path.realpath(3) calls itself for each link, of which a job may have made any number. Errors: TypeError for no path,
     ValueError for one with a NUL."""
-    path = os.fspath(path)
-    done, left, links = "/" if path.startswith("/") else os.getcwd(), path.split("/")[::-1], 0
-    while left and links <= _MOST_LINKS and len(path) < _LONGEST:
+    place, _ = followed(path if os.path.isabs(path) else os.path.join(os.getcwd(), path))
+    return os.path.abspath(path) if place is None else place
+
+
+def followed(path: str) -> tuple[str | None, list[str]]:
+    """Return where an absolute path leads, and the links on the way. None: the kernel does not follow it, because of too many
+    links, as those of a circle, or of its length. Errors: ValueError for one with a NUL."""
+    done, left = "/", path.split("/")[::-1]
+    links: list[str] = []
+    while left and len(links) <= _MOST_LINKS and len(path) < _LONGEST:
         name = left.pop()
         if name in ("", "."):
             continue
@@ -27,7 +33,7 @@ def real_path(path: str) -> str:
         except OSError:  # no link, or nothing
             done = here
             continue
-        links += 1
+        links.append(here)
         left += target.split("/")[::-1]
         done = "/" if target.startswith("/") else done
-    return os.path.abspath(path) if left else done
+    return None if left else done, links

@@ -9,11 +9,11 @@ along the PATH of the job.
 import os
 from collections.abc import Iterable, Mapping, Sequence
 
-from outlive.core.real_path import real_path
+from outlive.core.real_path import followed, real_path
 from outlive.errors import OutliveError
 from outlive.system import mounts, workspaces
 from outlive.system.known import Known
-from outlive.system.paths import followed, is_in, is_in_one, may_change
+from outlive.system.paths import is_in, is_in_one, may_change
 
 _CACHE = ".cache/outlive/sandbox"  # below a home: what tools write in sandboxes
 # At the top of a directory that is worked in: another call may have let jobs write there

@@ -1,4 +1,4 @@
-"""Where a path leads, and which links decide that."""
+"""What stands at a path, and whether a job can change that."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import os
 import stat
 from collections.abc import Iterable, Sequence
 
+from outlive.core.real_path import followed
 from outlive.system import fds
 from outlive.system.fds import Closing
 
 _PATH_ONLY = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
 _FOLDER = _PATH_ONLY | os.O_DIRECTORY
-_MOST_STEPS = 1000  # names and links of one path: links may lead in a circle
 
 
 def is_in(path: str, folders: Iterable[str]) -> bool:
@@ -64,25 +64,6 @@ def reached(path: str, roots: Iterable[str], *, fixed: Iterable[str] = ()) -> st
     may have made it. In `fixed` directories none can."""
     place, links = followed(path)
     return None if any(is_in(link, roots) and not is_in(link, fixed) for link in links) else place
-
-
-def followed(path: str) -> tuple[str | None, list[str]]:
-    """Return where a path leads, None for a circle of links, and the links on the way."""
-    done, left = "/", [*filter(None, path.split("/"))]
-    links: list[str] = []
-    for _ in range(_MOST_STEPS):
-        if not left:
-            return done, links
-        here = os.path.normpath(os.path.join(done, left.pop(0)))
-        try:
-            target = os.readlink(here)
-        except OSError:
-            done = here
-            continue
-        links.append(here)
-        done = "/" if target.startswith("/") else done
-        left = [*filter(None, target.split("/")), *left]
-    return None, links
 
 
 def opened(path: str, identity: Sequence[int] | None = None) -> int:

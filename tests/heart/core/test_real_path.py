@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from outlive.core.real_path import real_path
+from outlive.core.real_path import followed, real_path
 from support.cli import Cli
 
 
@@ -42,6 +42,16 @@ def test_it_is_what_the_system_says(work: Path) -> None:
     ):
         assert real_path(path) == os.path.realpath(path).replace("//", "/"), path
     assert real_path("round") == f"{work}/round"
+
+
+def test_the_links_on_the_way_are_told_also_of_what_leads_nowhere(work: Path) -> None:
+    (work / "a").mkdir()
+    os.symlink("a", work / "one")
+    os.symlink(f"{work}/one/../one", work / "two")
+    os.symlink("round", work / "round")
+    assert followed(f"{work}/two/x") == (f"{work}/a/x", [f"{work}/{name}" for name in ("two", "one", "one")])
+    place, links = followed(f"{work}/one/../round/x")
+    assert place is None and {*links} == {f"{work}/one", f"{work}/round"}
 
 
 @pytest.mark.parametrize(("path", "error"), [(7, TypeError), (None, TypeError), ("a\0b", ValueError)])

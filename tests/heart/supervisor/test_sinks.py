@@ -12,10 +12,11 @@ from typing import Any
 import pytest
 
 from outlive import limits
+from outlive.core import real_path
 from outlive.store.job_dir import COMPLETION
 from outlive.supervisor.event_loop import EventLoop
 from outlive.supervisor.events import sinks
-from outlive.system import paths, workspaces
+from outlive.system import workspaces
 
 
 class Fake:
@@ -100,7 +101,7 @@ def test_an_event_is_not_written_where_a_link_of_a_job_leads(
         path, target = (path, outside) if way != "meanwhile, the file" else ("own", outside / "new")
 
         def looked_at(path: str) -> tuple[str | None, list[str]]:
-            found = paths.followed(path)
+            found = real_path.followed(path)
             (work / "own").rmdir()
             (work / "own").symlink_to(target)
             return found

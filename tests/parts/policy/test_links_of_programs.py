@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from outlive.core import real_path
 from outlive.parts.policy import decide, rules
 from outlive.parts.policy.answers import Checked
 from outlive.parts.policy.decide import Policy
 from outlive.parts.policy.rules import Rule, Surroundings
-from outlive.system import paths
 
 TRUE = "/usr/bin/true"
 
@@ -109,7 +109,7 @@ def test_a_link_that_changes_while_it_is_decided_about_allows_nothing(
 ) -> None:
     """A program that changes it all the time was allowed by three of a hundred decisions: one look found what the rule
     names, and the next no link that could be changed."""
-    link, follow = tmp_path / "link", paths.followed
+    link, follow = tmp_path / "link", real_path.followed
     link.symlink_to(TRUE)
 
     def followed(path: str) -> tuple[str | None, list[str]]:

@@ -15,6 +15,7 @@ _KEPT_JOBS = 4  # named of those that gc kept
 
 
 def for_model(answer: Members) -> tuple[str, list[str]]:
+    """Return no text of a job, and our lines (part.py)."""
     dry = answer.get("dry_run")
     would = sum(job.get("action") == "would_delete" for job in entries_of(answer, "jobs"))
     count = would if dry else number_of(answer, "deleted")

@@ -8,14 +8,14 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from outlive.core.nearest import meant
-from outlive.core.real_path import real_path
+from outlive.core.real_path import followed, real_path
 from outlive.core.record import Value
 from outlive.core.records import GIT, SANDBOXES
 from outlive.errors import misconfigured
 from outlive.parts.policy import commands_in
 from outlive.parts.policy.programs import runners
 from outlive.parts.policy.system_files import is_fixed, is_program
-from outlive.system.paths import followed, is_in
+from outlive.system.paths import is_in
 
 ALLOW, ASK, DENY = DECISIONS = ("allow", "ask", "deny")  # the later, the stricter
 _CONDITIONS = ("prefix", "program", "directory", "sandbox", "git", "unknown")

@@ -22,6 +22,7 @@ from typing import Any, NotRequired, TypedDict
 
 from outlive import limits
 from outlive.core.members import parse_json
+from outlive.core.real_path import followed
 from outlive.core.records import Definition, Sandbox, State
 from outlive.core.units import timestamp
 from outlive.store import atomic_file, history, own_files
@@ -31,7 +32,7 @@ from outlive.supervisor.event_loop import EventLoop
 from outlive.supervisor.request import Request
 from outlive.system import fault_points, fds, mounts, process, spawn, tree, workspaces
 from outlive.system.fds import Closing
-from outlive.system.paths import followed, is_in, make_folders, opened
+from outlive.system.paths import is_in, make_folders, opened
 
 Event = dict[str, Any]  # as it is sent
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from outlive.core import real_path
 from outlive.core.records import Definition, Sandbox, State
 from outlive.jobs.conditions.condition import Condition
 from outlive.jobs.conditions.kind import Asked
@@ -17,7 +18,7 @@ from outlive.parts.sandbox.confinement.guard import Guard
 from outlive.parts.sandbox.confinement.mounts import Mounts, add
 from outlive.parts.sandbox.reach import Reach
 from outlive.store.inspection.inspection import Inspection
-from outlive.system import paths, workspaces
+from outlive.system import workspaces
 from parts.sandbox.inside.test_break_out import USERS, Ground
 from parts.sandbox.inside.test_break_out import ground as ground  # noqa: PLC0414 - a fixture
 from support import wait
@@ -159,7 +160,7 @@ def test_a_directory_that_becomes_a_link_between_two_looks_shows_nothing_of_what
     sandbox = Sandbox.replace(mine, show=there) if named == "show" else Sandbox.replace(mine, toolchains=there)
 
     def looked_at(path: str) -> tuple[str | None, list[str]]:
-        found = paths.followed(path)
+        found = real_path.followed(path)
         if path == str(other) and not other.is_symlink():
             other.rmdir()
             other.symlink_to(keys)

@@ -18,7 +18,7 @@ from typing import Any
 
 from outlive.core.ids import sha256_of
 from outlive.core.members import parse_json
-from outlive.core.real_path import real_path
+from outlive.core.real_path import followed, real_path
 from outlive.core.record import Value
 from outlive.core.records import Sandbox, State
 from outlive.core.rights import identity_of
@@ -30,7 +30,7 @@ from outlive.parts.sandbox.confinement.mounts import rename_cache
 from outlive.parts.sandbox.confinement.search import Look, mark
 from outlive.parts.sandbox.confinement.visible_paths import is_in
 from outlive.system.fds import DIRECTORY, Closing, names_in
-from outlive.system.paths import followed, opened, stamp_of
+from outlive.system.paths import opened, stamp_of
 
 _REPORTED = "sandbox.reported.json"  # beside it: what an earlier look reported is known by
 _SUFFIX = ".from-sandbox"

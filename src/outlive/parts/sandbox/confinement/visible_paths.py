@@ -9,11 +9,11 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 
-from outlive.core.real_path import real_path
+from outlive.core.real_path import followed, real_path
 from outlive.core.records import Sandbox
 from outlive.system import mounts, paths, workspaces
 from outlive.system.fds import listed
-from outlive.system.paths import followed, may_change
+from outlive.system.paths import may_change
 
 is_in, reached = paths.is_in, paths.reached
 
